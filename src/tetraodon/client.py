@@ -45,7 +45,7 @@ _KINDS = {kind.__name__: kind for kind in (BudgetExhausted, LedgerError, PolicyE
 
 
 class _Stays(HTTPRedirectHandler):
-    """Follows nobody elsewhere: the token is for this server."""
+    """Follows no redirect: the token is for this server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -107,9 +107,9 @@ class Server:
 def _refusal(content: bytes) -> TetraodonError:
     """What the server refused with, as an error of the same kind."""
     try:
-        told = json.loads(content)["error"]
-        kind = _KINDS.get(told["type"], Refused)
-        return kind(str(told["what"]), fix=str(told["fix"]), where=str(told["where"]))
+        refusal = json.loads(content)["error"]
+        kind = _KINDS.get(refusal["type"], Refused)
+        return kind(str(refusal["what"]), fix=str(refusal["fix"]), where=str(refusal["where"]))
     except (ValueError, KeyError, TypeError):
         return LedgerError("the server answered in another way than it should", fix="tell whoever runs it")
 
@@ -214,8 +214,8 @@ class RemoteData:
         if not mine:
             raise QueryError("there is no release of this data set for you", fix="ask for one")
         body = {"question": question} | ({} if confidence is None else {"confidence": str(confidence)})
-        told = self.server.call("POST", f"/v1/releases/{mine[0]}/ask", body)
-        return answer_from(told)
+        answer = self.server.call("POST", f"/v1/releases/{mine[0]}/ask", body)
+        return answer_from(answer)
 
 
 def _asked(

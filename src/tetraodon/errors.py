@@ -122,7 +122,7 @@ class ReleaseError(TetraodonError):
 
 
 class FailedAfterCharge(ReleaseError):
-    """A release was charged for somebody and could not be answered; only the curator is told why, by its cause.
+    """A release was charged for somebody and could not be answered; only the curator sees why, in its cause.
 
     Why  whatever stopped it may depend on the data, and must not be an answer of its own.
     """

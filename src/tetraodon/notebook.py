@@ -91,14 +91,14 @@ def _plan(plan: Plan) -> Piece:
     heads = PLAN_HEADS[: len(rows[0])]
     caption = "Errors are root mean squared errors per answer."
     table = PageTable(caption, heads, rows, [n > 2 for n in range(len(heads))])
-    told = [f"{proof(plan.certificate)} {witness(plan.certificate, policy.domain)}".strip()]
-    return Piece(f"Plan for {policy.title or policy.dataset}: no data was touched", told, table=table)
+    sentences = [f"{proof(plan.certificate)} {witness(plan.certificate, policy.domain)}".strip()]
+    return Piece(f"Plan for {policy.title or policy.dataset}: no data was touched", sentences, table=table)
 
 
 def _release(release: Release) -> Iterator[Piece]:
     policy = release.plan.policy
-    told = f"Released on {date_text(release.when)}. It lost epsilon {shown_above(release.plan.epsilon)}."
-    yield Piece(policy.title or policy.dataset, [told])
+    released = f"Released on {date_text(release.when)}. It lost epsilon {shown_above(release.plan.epsilon)}."
+    yield Piece(policy.title or policy.dataset, [released])
     for place, answer in enumerate(release.values()):
         yield from _answer(answer, release.joint_errors.get(answer.name), drawn=place < MOST_CHARTS)
     for named in release.names.values():
@@ -108,9 +108,9 @@ def _release(release: Release) -> Iterator[Piece]:
 def _answer(answer: Answer, together: float | None = None, *, drawn: bool = True) -> Iterator[Piece]:
     item, domain = answer.item, answer.domain
     picture = _picture(answer) if drawn else None
-    told = [answer.sentence, error(item, domain, together), *([answer.remark] if answer.remark else [])]
+    sentences = [answer.sentence, error(item, domain, together), *([answer.remark] if answer.remark else [])]
     table = answer_table(answer, MOST_ROWS)
-    yield Piece(item.item.title or answer.name, told, picture, table if picture is None else None)
+    yield Piece(item.item.title or answer.name, sentences, picture, table if picture is None else None)
     if picture is not None:
         yield Piece("The numbers", table=table, folded=True)
 

@@ -118,7 +118,7 @@ def test_nothing_but_a_release_reads_the_table(studio: Studio, visitor: Visitor)
     found = visitor.json("/status")
     assert not found["running"]
     assert not found["done"]
-    assert found["told"].startswith("Refused")
+    assert found["status"].startswith("Refused")
 
 
 def test_a_release_from_the_page_verifies(studio: Studio, visitor: Visitor) -> None:

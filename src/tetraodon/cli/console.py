@@ -232,7 +232,7 @@ class Edge:
 
 
 def _told(error: TetraodonError) -> list[str]:
-    """All problems, those that are the same in several places told once, with the places below."""
+    """All problems; one that occurs in several places is printed once, with its places below."""
     lines = str(error).splitlines()
     tail = f": {error.what}. Fix: {error.fix}."
     places = [line.removesuffix(tail) for line in lines if line.endswith(tail)]

@@ -492,7 +492,7 @@ def audit(
 
         with working("auditing"), Ledger(ledger) as book:
             found = book.audit()
-            problems = [*found.problems, *(told for noted in after or () if (told := found.compared(noted)))]
+            problems = [*found.problems, *(problem for noted in after or () if (problem := found.compared(noted)))]
             for folder in release or ():
                 problems += _compared(Path(folder), found, book)
         if as_json:
@@ -562,7 +562,7 @@ def correct(
 ) -> None:
     """Correct a total, or a delta, that was mistyped. Only while nothing is released; it leaves a trace.
 
-    Without --confirm it is told what would change, and nothing is.
+    Without --confirm it prints what would change, and changes nothing.
 
     \b
     Examples:

@@ -122,16 +122,16 @@ def plan(
             covered, sentence = ask_ledger(ledger, found.epsilon, lambda book: _quoted(found, book))
         from tetraodon.cli.plan_words import notes, target_document, targets_in_words
 
-        told = [*notes(found, public), sentence]
+        remarks = [*notes(found, public), sentence]
         if wanted is not None:
-            told = [*targets_in_words(found, wanted, least, why_not), *told]
+            remarks = [*targets_in_words(found, wanted, least, why_not), *remarks]
         if as_json:
             goal = None if wanted is None else target_document(found, wanted, least)
-            more = {"target": goal, "notes": told, "ledger": covered}
+            more = {"target": goal, "notes": remarks, "ledger": covered}
             _emit_view(plan_shape(found, public) | more, read, ledger, edge)
             return
         show_plan(found)
-        listed(told)
+        listed(remarks)
         if read.adversary is not None:
             _show_view(read, ledger)
 
@@ -267,17 +267,17 @@ def quote_in_words(quote: Quote, name: str, own: Fraction) -> str:
 
     account = quote.account
     if quote.refusal is not None:
-        told = f"The ledger {name} would refuse this: {quote.refusal.what}. Fix: {quote.refusal.fix}."
+        answer = f"The ledger {name} would refuse this: {quote.refusal.what}. Fix: {quote.refusal.fix}."
     else:
         assert quote.charge is not None
-        told = (
+        answer = (
             f"It fits the ledger {name}: {account.dataset} has epsilon {shown_below(account.left)} left of "
             f"{shown_below(account.total)}, and this would be charged {shown_above(quote.charge)}."
         )
     if quote.charge in (None, own):
-        return told
+        return answer
     return (
-        f"{told} By itself, under this file, it loses {shown_above(own)}; what counts is what it adds to earlier "
+        f"{answer} By itself, under this file, it loses {shown_above(own)}; what counts is what it adds to earlier "
         f"releases under the policy that governs the data, which `tetraodon ledger show {account.dataset}` prints."
     )
 
@@ -371,10 +371,10 @@ def _show(found: Comparison) -> None:
         columns = ["item", "theta", "epsilon", "odds", "how", "error"]
         table(columns, rows, right=["theta", "epsilon", "odds", "error"])
     pair = f"{found.pair[0]} and {found.pair[1]} of {found.attribute}"
-    told = [f"Odds are the most that an observer's odds between {pair} can move."]
+    remarks = [f"Odds are the most that an observer's odds between {pair} can move."]
     if level:
-        told.append(f"Left out, because theta changes nothing for them at equal epsilon: {', '.join(level)}.")
-    listed([*told, *(remark for remark in found.remarks if remark.split(":")[0] not in level)])
+        remarks.append(f"Left out, because theta changes nothing for them at equal epsilon: {', '.join(level)}.")
+    listed([*remarks, *(remark for remark in found.remarks if remark.split(":")[0] not in level)])
 
 
 def _same_for_every_theta(found: Comparison) -> list[str]:

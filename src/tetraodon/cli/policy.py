@@ -280,8 +280,8 @@ def init(
         found, places = number_of(len(dict(draft.columns)), "column"), draft.placeholders
         says = "1 place that says" if places == 1 else f"{places} places that say"
         wrapped(f"Wrote {target}: {found}, {says} {PLACEHOLDER}.")
-        for told in draft.notes:
-            wrapped(told)
+        for sentence in draft.notes:
+            wrapped(sentence)
         say("Put what is publicly known in those places, never what the data show. Then:")
         say(f"  tetraodon check {_quoted(target)}")
 

@@ -111,9 +111,9 @@ def show_release(release: Release, answers: Sequence[Answer], named: Sequence[Na
     for answer in answers:
         say()
         _show_answer(answer, rows)
-    for told in named:
+    for one in named:
         say()
-        _show_names(told, rows)
+        _show_names(one, rows)
 
 
 def _show_names(answer: NamesAnswer, rows: int) -> None:
@@ -171,9 +171,9 @@ def _show_answer(answer: Answer, rows: int) -> None:
     table([*names, ""], shown, right=numeric)
     if length > rows:
         say(f"... {number_of(length - rows, 'more row')}; --rows {length} shows all")
-    for told in (answer.remark, *planned.item.notes):
-        if told:
-            wrapped(told)
+    for sentence in (answer.remark, *planned.item.notes):
+        if sentence:
+            wrapped(sentence)
 
 
 def _cell(value: Any) -> str:
@@ -257,7 +257,7 @@ def charged_in_words(edge: Edge, charged: str, dataset: str, left: str) -> str:
 
 
 def note_unsigned(folder: Path) -> None:
-    """Say of a folder that was just written that nobody signed it, if so."""
+    """Warn if the folder just written is not signed."""
     from tetraodon.ledger.signing import SIGNATURE
 
     if not (folder / SIGNATURE).exists():
@@ -386,8 +386,8 @@ def show(
 
     \b
     --json gives {"dataset", "title", "date", "epsilon", "charged", "promise", "confidence",
-      "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}], and where names that nobody
-      listed were told, "names": [{"name", "threshold", "rows", "columns"}]}; of a view,
+      "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}], and of items
+      that publish names, "names": [{"name", "threshold", "rows", "columns"}]}; of a view,
       {"dataset", "title", "date", "charged", "tuples", "exposure", "n", "m", "channel",
       "plan"}.
     """
@@ -469,8 +469,8 @@ def verify(
             checks = verify(folder, key=key)
         good = bool(checks)
         if as_json:
-            told = [asdict(check) for check in checks]
-            emit({"verified": good, "key_named": key is not None, "checks": told, "not_checked": NOT_CHECKED})
+            listing = [asdict(check) for check in checks]
+            emit({"verified": good, "key_named": key is not None, "checks": listing, "not_checked": NOT_CHECKED})
         else:
             files = sum(check.passed and check.what.startswith("file ") for check in checks)
             rows = [["ok", f"hashes of {files} files", ""]] if files else []
@@ -600,7 +600,7 @@ def answer_in_words(estimate: Estimate) -> str:
 
 
 # -- publish command --------------------------------------------------------------------------------
-# `tetraodon publish`: a view of a whole table, records among tuples that nobody has.
+# `tetraodon publish`: a view of a whole table, records hidden among tuples that no record has.
 
 
 def publish(
@@ -618,7 +618,7 @@ def publish(
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Publish a view of a whole table: its records, some left out, among tuples that nobody has.
+    """Publish a view of a whole table: its records, some left out, hidden among tuples that no record has.
 
     The policy's `adversary` says whom it must withstand. The view's exact loss is charged before a tuple is drawn,
     large as it is, and never taken back; --resume finishes what was interrupted after it, at no further charge.
@@ -682,7 +682,7 @@ def publish(
                 }
             )
             return
-        say(f"Published {manifest['tuples']:,} rows to {folder}, records among tuples that nobody has.")
+        say(f"Published {manifest['tuples']:,} rows to {folder}, records hidden among tuples that no record has.")
         say(exposed(Exposure.of(manifest["exposure"])))
         for table in side_tables(read).values():
             say(table.sentence.replace("is copied", "was copied"))
@@ -734,8 +734,8 @@ def synthesize(
             found = made_up(release, records, progress=progress)
             write_table(found, target)
         if as_json:
-            told = {"records": len(found), "columns": [*found.codes], "left_out": list(found.left_out)}
-            emit({"file": str(target)} | told | {"distance": dict(found.distance)})
+            written = {"file": str(target), "records": len(found), "columns": [*found.codes]}
+            emit(written | {"left_out": list(found.left_out), "distance": dict(found.distance)})
             return
         say(f"{target} has {len(found):,} made-up records.")
         rows = [[name, f"{100 * share:.1f}%"] for name, share in found.distance.items()]

@@ -53,14 +53,14 @@ def plan(chosen: Server, policy: str, epsilon: Fraction | None, show: Callable[[
     """The items and the budget of a policy file, planned under the policy that governs the data set on the server."""
     with working("planning"):
         people, items, price = _asked(chosen, policy, epsilon)
-        found, told = people.plan(items, epsilon=price), people.quote(items, epsilon=price)
+        found, quote = people.plan(items, epsilon=price), people.quote(items, epsilon=price)
     if as_json:
-        emit(told)
+        emit(quote)
         return
     show(found)
-    fits = "it fits" if told["fits"] else f"it does not fit: {told['ledger']['why_not']}"
-    left = "" if told["allotment_left"] is None else f", {told['allotment_left']} is left for you"
-    listed([f"On the server this would be charged epsilon {told['charge']}{left}, and {fits}."])
+    fits = "it fits" if quote["fits"] else f"it does not fit: {quote['ledger']['why_not']}"
+    left = "" if quote["allotment_left"] is None else f", {quote['allotment_left']} is left for you"
+    listed([f"On the server this would be charged epsilon {quote['charge']}{left}, and {fits}."])
 
 
 def release(chosen: Server, policy: str, purpose: str | None, out: Path, *, as_json: bool) -> None:

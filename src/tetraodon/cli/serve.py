@@ -128,12 +128,12 @@ def _workers(number: int, ledger: str, releases: Path, sources: Path | None) -> 
     Why  requests would be running for ever if the only worker was killed. The ledger's address may hold a password, so
          it goes by the environment.
     """
-    told = os.environ | {"TETRAODON_LEDGER": ledger, SERVER: str(os.getpid())}
+    environment = os.environ | {"TETRAODON_LEDGER": ledger, SERVER: str(os.getpid())}
     words = ["work", "--releases", str(releases), "--sources", str(sources)]
     command = [sys.executable, "-m", "tetraodon.cli.main", *words]
 
     def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(command, env=told, stdin=subprocess.DEVNULL)
+        return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
 
     def replace_dead() -> None:
         while not ending.wait(REPLACED_SECONDS):
@@ -191,7 +191,7 @@ def work(
             emit({"releases": str(releases)})
         worker = Worker(state, ledger, releases.resolve(), sources, Limits(seconds, megabytes))
         server = os.environ.get(SERVER)
-        worker.serve(lambda: server in (None, str(os.getppid())))  # a server that was killed ends nobody
+        worker.serve(lambda: server in (None, str(os.getppid())))  # a killed server cannot stop its workers
 
 
 def account(

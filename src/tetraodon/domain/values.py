@@ -40,7 +40,7 @@ class WrittenDay:
 def written_days(form: str) -> tuple[WrittenDay, ...]:
     """Every way a day can look in a format; `D` and `M` stand for one digit or two, `DD` and `MM` for two.
 
-    Raises DomainError for what is no format. Years have four digits: of two nobody knows the century.
+    Raises DomainError for what is no format. Years have four digits: two digits leave the century open.
 
     >>> [way.pattern for way in written_days("DD.MM.YYYY")]
     ['[0-9]{2}[.][0-9]{2}[.][0-9]{4}']

@@ -47,7 +47,7 @@ from tetraodon.exact.arrays import MOST_ROWS, Ints
 
 @dataclass(frozen=True)
 class Counts:
-    """Exact counts by some attributes; cells that hold nobody are left out.
+    """Exact counts by some attributes; empty cells are left out.
 
     Attributes
     ----------
@@ -185,8 +185,8 @@ class Individuals:
     With a key, at most `at_most` rows of each individual are counted. Whoever has more is left out with all of their
     rows, unless `cut` says to keep the first `at_most` of them, in the order of their own encoded values, all
     attributes of the domain taken in turn. Neither knows anything of the file's order, of the engine or of anybody
-    else's rows, and rows that tie are equal, so every engine counts the same rows. Rows without a key belong to nobody
-    who could be protected and are left out.
+    else's rows, and rows that tie are equal, so every engine counts the same rows. Rows without a key belong to
+    no person who could be protected, and are left out.
 
     Why  a cut lets one row decide whether another is counted, so it is safe only where the price allows for any row in
          the place of any other. Leaving out depends on no value (docs/promise.md, "Several rows per person").
@@ -231,8 +231,8 @@ def people_query(rows: exp.Select, summed: str, first: int, step: int, cap: int)
     persons = selected(each, inner(rows)).group_by(sql_name("k"), copy=False)
     added = op(exp.Add, op(exp.Mul, sql_name("n"), number(first)), op(exp.Mul, sql_name("s"), number(step)))
     capped = selected({"n": sql_name("n"), "t": call("LEAST", added, number(cap))}, inner(persons))
-    told = {"n": sql_name("n"), "p": count.copy(), "t": _sum(sql_name("t"))}
-    return selected(told, inner(capped)).group_by(sql_name("n"), copy=False)
+    sums = {"n": sql_name("n"), "p": count.copy(), "t": _sum(sql_name("t"))}
+    return selected(sums, inner(capped)).group_by(sql_name("n"), copy=False)
 
 
 def _sum(value: Sql) -> Sql:
@@ -240,7 +240,7 @@ def _sum(value: Sql) -> Sql:
 
 
 # -- open names -------------------------------------------------------------------------------------
-# Counting the texts of a column that nobody has listed: how many individuals have each.
+# Counting the texts of an open column: how many individuals have each.
 
 Texts: TypeAlias = Callable[[Callable[[str], str]], list[tuple[str, int]]]
 """Runs a query that gives texts with their numbers."""
@@ -261,7 +261,7 @@ def texts_of(table: CountableTable) -> Texts:
     found = getattr(table, "fetch_texts", None)
     if found is None:
         raise TableError(
-            "names that nobody listed are counted in files and frames only",
+            "open text is counted in files and frames only",
             fix="write the table to a Parquet file, and name that",
         )
     return cast(Texts, found)
@@ -393,9 +393,9 @@ class Engine:
     def names(self, title: str, *, longest: int, trim: bool) -> dict[str, int]:
         """How many individuals have each text of a column that was opened as open text.
 
-        Post  whoever has more rows than allowed has none, and rows of nobody count for none. A text that is missing,
-              longer than allowed or not printable is none.
-        Raises TableError on an engine that tells no texts.
+        Post  individuals with more rows than allowed count as having none; rows without a key are left out. Texts that
+              are missing, too long or not printable are left out.
+        Raises TableError on an engine that does not count texts.
         """
         key = self._individuals.key
         tree = names_query(
@@ -473,7 +473,7 @@ class Engine:
     def _keyed_rows(
         self, key: str, titles: Sequence[str], add: Sequence[str], origin: Sql, *, whose: bool = False
     ) -> exp.Select:
-        """The same, without the rows of nobody and those of whoever has too many; with `whose`, the key too, as `k`."""
+        """The same, without rows that lack a key or exceed `at_most`; with `whose`, the key too, as `k`."""
         used = self._places(self._domain.names if self._individuals.cut else dict.fromkeys((*titles, *add)))
         typed = {"k": self._key(key), **{f"r{p}": self._read(title) for p, title in used.items()}}
         coded = {"k": sql_name("k"), **{f"c{p}": self._code(title, sql_name(f"r{p}")) for p, title in used.items()}}

@@ -321,7 +321,7 @@ def piped(parts: Iterable[bytes]) -> Iterator[str]:
 
 
 def _write(into: int, parts: Iterable[bytes]) -> None:
-    with suppress(BrokenPipeError), open(into, "wb", buffering=0) as pipe:  # nobody may want the rest
+    with suppress(BrokenPipeError), open(into, "wb", buffering=0) as pipe:  # the reader may have stopped early
         for part in parts:
             left = memoryview(part)
             while left:

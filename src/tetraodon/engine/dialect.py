@@ -25,7 +25,7 @@ BIG, TEXT, DOUBLE, DATE = "BIGINT", "TEXT", "DOUBLE", "DATE"
 MOST_WRITTEN = 256
 _WRITTEN: dict[Hashable, str] = {}
 _ORIGIN = f"origin_{uuid4().hex}"
-"""What stands for a table in queries that are kept; nobody can write it into a policy."""
+"""What stands for a table in queries that are kept; no policy can contain it."""
 
 
 class CountableTable(Protocol):

@@ -356,7 +356,7 @@ def _csv(place: str, file: CsvFile, *, header: bool = True) -> str:
 
 
 def _require_declared(file: CsvFile, wanted: Collection[str]) -> None:
-    """Refuse a file without a column that the policy names. Its own names are not told: they may be a record."""
+    """Refuse a file without a column that the policy names. Its own names are not printed: they may be a record."""
     for name in wanted:
         if name not in file.header:
             like = [place for place, known in enumerate(file.header, 1) if known.strip().casefold() == name.casefold()]

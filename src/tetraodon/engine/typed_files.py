@@ -100,7 +100,7 @@ def _use(
     if not any(header):
         raise TableError("the sheet has no header", fix="write the columns' names in its first row", where=path.name)
     for title in wanted:
-        if title not in header:  # its own names are not told: the first row may be a record
+        if title not in header:  # its own names are not printed: the first row may be a record
             fix = "write the columns' names in its first row, spelt as in the policy"
             raise TableError(f"the sheet has no column {title!r}", fix=fix, where=path.name)
     columns: dict[str, Any] = {}

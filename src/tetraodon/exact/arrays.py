@@ -21,14 +21,14 @@ SmallInts: TypeAlias = NDArray[np.int16]
 # Adding up whole numbers so that nothing ever overflows, and no table is refused for what its records add up to.
 #
 # How long a sum may become is decided from the question and from the most rows that a table may have. Where 64 bits
-# might not do, Python's integers add up, and what lies beyond `LARGEST` is told as `LARGEST`. That changes no
+# might not do, Python's integers add up, and what lies beyond `LARGEST` is reported as `LARGEST`. That changes no
 # certificate:
 # two sums are never farther apart after both were cut off at the same place.
 
 MOST_ROWS = 2**36
 """Rows that a table may have: some 69 thousand million."""
 LARGEST = 2**61
-"""The largest sum that is told, in units of the question; noise still fits beside it."""
+"""The largest sum that is reported, in units of the question; noise still fits beside it."""
 
 
 def fits(longest: int) -> bool:
@@ -67,7 +67,7 @@ def cut_off(whole: NDArray[np.object_]) -> Ints:
 def with_noise(exact: Ints, noise: Ints) -> Ints:
     """Exact numbers and noise together, none beyond `LARGEST`.
 
-    Why   cutting off what is told comes after the noise and costs nothing. Noise beyond 2^62 takes any number that we
+    Why   clamping the result comes after the noise and costs nothing. Noise beyond 2^62 takes any number that we
           tell beyond `LARGEST`, so that it may be cut off first and nothing overflows.
     """
     return np.clip(exact + np.clip(noise, -(2**62), 2**62), -LARGEST, LARGEST)

@@ -23,9 +23,9 @@ _left: ContextVar[list[int] | None] = ContextVar("effort", default=None)
 
 
 def bounded_effort(work: Callable[P, T]) -> Callable[P, T]:
-    """A function that compares at most `EFFORT` steps, with all that it calls. Inside another one, it shares that one's.
+    """Bound a function, with all that it calls, to `EFFORT` comparisons. Nested calls share one budget.
 
-    Why  what is left when an inner function is refused decides nothing: the outer one is refused with it.
+    Why  a refusal inside ends the outermost call, so that no result depends on how much was left.
     """
 
     @wraps(work)
@@ -42,7 +42,7 @@ def bounded_effort(work: Callable[P, T]) -> Callable[P, T]:
 
 
 def spend(steps: int) -> None:
-    """Count comparisons about to be made; raise `TooMuchWork` where they are more than what is left."""
+    """Count comparisons about to be made; raise `TooMuchWork` if they exceed what is left."""
     left = _left.get()
     if left is None:
         return
@@ -50,5 +50,5 @@ def spend(steps: int) -> None:
     if left[0] < 0:
         raise TooMuchWork(
             f"more than {EFFORT:,} steps between records would have to be compared",
-            fix="ask for fewer items at once, use coarser attributes (`step`, `bins`), or change `together` or `within`",
+            fix="ask for fewer items at once, use coarser attributes (`step`, `bins`), or change `together`, `within`",
         )

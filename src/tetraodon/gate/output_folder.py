@@ -185,7 +185,7 @@ class Pending:
                     os.close(handle)
         except OSError as error:
             raise place.unwritable(error, charged=False) from None
-        if not place.pending.is_dir():  # nobody removes it: it cannot be made here
+        if not place.pending.is_dir():  # it cannot be made here
             raise place.unwritable(FileNotFoundError(), charged=False)
         raise _taken(place)
 

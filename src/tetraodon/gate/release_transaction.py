@@ -59,7 +59,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the ledger is told of a release.
+    """What the ledger records of a release.
 
     Attributes
     ----------
@@ -67,8 +67,8 @@ class Terms:
     asked:       the epsilon that its own policy asked for.
     policy:      its policy, and `plan` what it measures, as documents: enough to price it again.
     witness:     the worst pair of records, as a document.
-    price:       where the charge is not the certified loss, how it is computed; told whether that was done before, and
-                 something else was charged since.
+    price:       where the charge is not the certified loss, how it is computed; called with whether it was
+                 computed before and something else was charged since.
     """
 
     certificate: Certificate
@@ -108,12 +108,12 @@ class Terms:
 
 def _drawn_for(policy: Mapping[str, Any]) -> dict[str, Any]:
     """A policy without `whole`, which says how answers are written and not what is drawn: its default has changed."""
-    listed = [{key: told for key, told in item.items() if key != "whole"} for item in policy.get("release", [])]
+    listed = [{key: value for key, value in item.items() if key != "whole"} for item in policy.get("release", [])]
     return {**policy, "release": listed}
 
 
 def require_not_dearer(bill: Bill, account: str) -> None:
-    """Refuse a release that is charged more than its own file asked for: nobody pays that by accident."""
+    """Refuse a release that is charged more than its own file asked for, so that it is never paid by accident."""
     charged, asked = Fraction(bill.charged), Fraction(bill.asked)
     if charged > asked:
         raise Refused(
@@ -175,12 +175,12 @@ def without_ledger(certificate: Certificate) -> Permit:
 # -- passage ----------------------------------------------------------------------------------------
 
 Fill = Callable[[Path, Entry], object]
-"""Fills an empty folder, told the ledger's entry that pays for it. Its manifest is JSON."""
+"""Fills an empty folder, given the ledger's entry that pays for it. Its manifest is JSON."""
 
 TRIES = 10
 """How often a release that others overtake is priced again."""
 COMPLETE = "nothing to do"
-"""What `progress` is told when a release to be resumed was finished already."""
+"""The stage reported to `progress` when a resumed release was finished already."""
 
 
 class ReleaseTransaction:
@@ -345,7 +345,7 @@ class ReleaseTransaction:
 
     @contextmanager
     def charged_first(self) -> Iterator[None]:
-        """Around a release that is charged before it is counted: whatever goes wrong, its owner is told the same."""
+        """Around a release that is charged before it is counted: whatever goes wrong, its owner sees the same."""
         try:
             yield
         except (TetraodonError, OSError, MemoryError, ArithmeticError, ValueError, RuntimeError) as error:

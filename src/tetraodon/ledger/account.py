@@ -114,7 +114,7 @@ DOCUMENT_PARTS = ("policy", "plan", "certificate")
 
 
 def no_ledger(where: str = "") -> LedgerError:
-    """That nobody opened a ledger, for whoever asks one."""
+    """The error for a ledger that was never opened."""
     fix = "run `tetraodon ledger open POLICY` first, or correct the path of the ledger"
     return LedgerError("there is no ledger here yet", fix=fix, where=where)
 
@@ -157,8 +157,8 @@ class Entry:
     state:    `reserved` until the release is written; charged either way.
     when:     when it was reserved, in UTC.
     document: the policy, plan and certificate of the release.
-    delta:    zero, or for a release with Gaussian noise the delta at which it was charged; where names are told, what
-              that needs; of a release that was priced as the only one, all of it.
+    delta:    zero, or for a release with Gaussian noise the delta at which it was charged; where names are
+              published, the delta that they need; of a release that was priced as the only one, all of it.
     settled:  when it was settled, and `manifest_hash` of what; empty until then.
     """
 
@@ -175,8 +175,8 @@ class Entry:
 
     @property
     def loss(self) -> ReleaseLoss:
-        """What is charged for the release: its epsilon, with a delta of its own if it told names or was priced as the
-        only one; or with Gaussian noise its rho, or what it adds to that of others, and `charged` follows at `delta`.
+        """What is charged for the release: its epsilon, with a delta of its own if it published names or was the only
+        release; with Gaussian noise its rho, or what it adds to that of others, and `charged` follows at `delta`.
         """
         if not self.delta:
             return ReleaseLoss(self.charged)

@@ -92,7 +92,7 @@ def check_wave(connection: Connection, charged: str, document: Mapping[str, Any]
 
 
 def join(connection: Connection, charged: str, document: Mapping[str, Any], when: str) -> None:
-    """Note the wave that a policy is about, if it is one and is not noted yet. Pre: nobody else can write."""
+    """Record the wave that a policy is about, if it is a new one. Pre: this transaction is the only writer."""
     wave = check_wave(connection, charged, document)
     if wave and standing_for(connection, wave) == wave:
         connection.execute(insert(waves).values(dataset=wave, population=population_in(document), joined_at=when))
@@ -147,11 +147,11 @@ def expiry_text(expires: datetime | None) -> str:
     try:
         return expires.astimezone(UTC).isoformat(timespec="microseconds")
     except OverflowError:  # a moment of the first or last day that there is, elsewhere
-        raise LedgerError("when the allotment expires cannot be told in UTC", fix="give a nearer moment") from None
+        raise LedgerError("the end of the allotment is out of range in UTC", fix="give a nearer moment") from None
 
 
 def allot(connection: Connection, account: Account, owner: str, most: Fraction, expires: str, when: str) -> Allotment:
-    """Set what an owner may spend, in place of what was set before. Pre: nobody else can write."""
+    """Set what an owner may spend, in place of what was set before. Pre: this transaction is the only writer."""
     spent = owned_by(connection, account.dataset, owner)
     made = Allotment(account.dataset, owner, most, spent, expires, when)
     kept = {"dataset": made.dataset, "owner": made.owner, "amount": amount_text(made.amount), "expires": made.expires}

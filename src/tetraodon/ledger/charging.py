@@ -45,7 +45,7 @@ def locked(name: str) -> Select[Any]:
 
 def account_of(connection: Connection, name: str, *, lock: bool = False, upto: int | None = None) -> Account:
     """An account with what is spent of it, of a data set or of the population that it is a wave of; with `lock`,
-    nobody can add to that meanwhile; with `upto`, as it was after the entry of that number.
+    nothing is added to that meanwhile; with `upto`, as it was after the entry of that number.
     """
     name = standing_for(connection, name)
     found = connection.execute(locked(name)) if lock else connection.execute(_ACCOUNT, {"account": name})
@@ -240,7 +240,7 @@ def fitting(
 ) -> Fitting:
     """The entry that a bill becomes, now or after an entry. Refused where account or owner's allotment do not cover it.
 
-    Post  with `lock`, nobody can spend of either before the transaction ends.
+    Post  with `lock`, no one spends of either before the transaction ends.
     """
     new = bill.entry(dataset, when)
     account = account_of(connection, new.dataset, lock=lock, upto=upto)
@@ -255,7 +255,7 @@ def fitting(
 def charge(connection: Connection, dataset: str, bill: Bill, when: str) -> tuple[Entry, str]:
     """Write the entry of a bill, if it fits; the entry, and its hash in the chain.
 
-    Pre   nobody else can write before the transaction ends.
+    Pre   this transaction is the only writer.
     """
     found = fitting(connection, dataset, bill, when, lock=True)
     new, document = found.entry, canonical_text(found.entry.document)
@@ -280,7 +280,7 @@ def charge(connection: Connection, dataset: str, bill: Bill, when: str) -> tuple
 
 
 def settle(connection: Connection, reservation: Reservation, digest: str, when: str) -> None:
-    """Note that what a reservation pays for has been written. Pre: nobody else can write meanwhile."""
+    """Note that what a reservation pays for has been written. Pre: this transaction is the only writer."""
     same = named_by(reservation)
     state = connection.execute(_STATE, same).scalar_one_or_none()
     if state is None:

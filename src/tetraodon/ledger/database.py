@@ -108,7 +108,7 @@ ALONE = {
     "postgresql": "SELECT set_config('synchronous_commit', 'on', true), "
     f"set_config('lock_timeout', '{BUSY_SECONDS}s', true), pg_advisory_xact_lock({_WRITERS})",
 }
-"""How a change begins: from here to its end nobody else writes. Settings and lock are one question to a server."""
+"""How a change begins: from here to its end it is the only writer. Settings and lock are one question to a server."""
 
 # Closing any handle of a file drops all locks that the process holds on it, SQLite's too. So no thread
 # may see a new file before the handle that made it is closed.
@@ -148,7 +148,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, make: bool = False) -> Iterator[Connection]:
-        """One change, alone: nobody else writes between its first read and its commit.
+        """One change as the only writer between its first read and its commit.
 
         Post  on leaving without an error, the change is on the disk. A ledger of an older version is brought up to
               date first.
@@ -205,7 +205,7 @@ class Database:
 
 
 def _let_go(engine: Engine, process: int) -> None:
-    """Close the connections of an engine that nobody closed, in the process that made it."""
+    """Close the connections of an abandoned engine, in the process that made it."""
     engine.dispose(close=os.getpid() == process)
 
 

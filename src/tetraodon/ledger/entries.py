@@ -39,7 +39,7 @@ from tetraodon.ledger.schema import (
 #
 # Each record has the SHA-256 of the hash before it and of the row that was added: an account opened or corrected, a
 # charge reserved or settled, a refusal, a key, a wave that joined a population, an allotment. Whoever knows one hash,
-# from a release or a note, can tell whether everything up to it is still as it was. Nobody learns more from it: a
+# from a release or a note, shows whether everything up to it is unchanged. It reveals nothing else: a
 # random number goes into every hash, and stays in the ledger.
 
 Kind: TypeAlias = Literal["opened", "reserved", "settled", "refused", "key", "joined", "corrected", "allotted"]
@@ -103,7 +103,7 @@ _LINK = insert(chain)
 def append(connection: Connection, kind: Kind, subject: str | int) -> str:
     """Add a record of a row that was written in this transaction; its hash.
 
-    Pre   nobody else can write before this transaction ends (`Database.writing`).
+    Pre   this transaction is the only writer (`Database.writing`).
     """
     return extend(connection, [(kind, subject)])
 
@@ -224,8 +224,8 @@ def statement_of(connection: Connection, entry: Entry, taken: Fraction) -> dict[
 
 def named_by(reservation: Reservation) -> dict[str, str | int]:
     """The entry of a reservation, for statements with `SAME_ENTRY`."""
-    told = (reservation.id, reservation.dataset, amount_text(reservation.asked), amount_text(reservation.charged))
-    return dict(zip(_NAMED, (*told, reservation.when), strict=True))
+    values = (reservation.id, reservation.dataset, amount_text(reservation.asked), amount_text(reservation.charged))
+    return dict(zip(_NAMED, (*values, reservation.when), strict=True))
 
 
 def unknown() -> LedgerError:
@@ -299,7 +299,7 @@ def newest_of(
 
 
 def note(connection: Connection, name: str, spent: Spent, *, owner: str, owned: Fraction) -> None:
-    """Keep what is spent with the entry that `spent` ends with. Pre: nobody else can write."""
+    """Keep what is spent with the entry that `spent` ends with. Pre: this transaction is the only writer."""
     connection.execute(_NOTE, _row(name, spent, owner, owned))
 
 
@@ -309,7 +309,7 @@ def _row(name: str, spent: Spent, owner: str, owned: Fraction) -> dict[str, obje
 
 
 def fill(connection: Connection) -> None:
-    """Keep what was spent with each entry of a ledger that had none of this, where nobody had an allotment."""
+    """Keep what was spent with each entry of a ledger that had none of this, where no one had an allotment."""
     for name in _names(connection):
         for spent in _sums(connection, name):
             note(connection, name, spent, owner="", owned=Fraction(0))

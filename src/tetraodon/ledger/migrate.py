@@ -41,7 +41,7 @@ def create_if_empty(connection: Connection) -> None:
 def migrate(connection: Connection, version: int) -> None:
     """Give a ledger of an older version the tables that it lacks, with their guards. One of this version is left alone.
 
-    Pre   nobody else can write before this transaction ends, so that two who open it at once do it once.
+    Pre   this transaction is the only writer, so that two who open it at once do it once.
     Post  everything that was recorded is in the chain, in the order of its time, and what was spent is kept by entry.
     """
     if version == VERSION:

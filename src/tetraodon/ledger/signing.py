@@ -234,7 +234,7 @@ def signer_of(connection: Connection, place: Path | None) -> Signer:
 def _required(place: Path | None) -> Path:
     if place is None:
         raise LedgerError(
-            "nobody says where the ledger's key is", fix=f"name its file in the environment: {PLACE}=FILE"
+            "the place of the ledger's key is not configured", fix=f"name its file in the environment: {PLACE}=FILE"
         )
     return place
 

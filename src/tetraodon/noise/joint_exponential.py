@@ -2,7 +2,7 @@
 
 A code is as wide as any other, and its records lie in it at places that are drawn at random, each by itself. A cut is
 one of the places, and its rank is how many records lie before it. Rising cuts c_1 <= ... <= c_m have the weight
-e^(-U/b), where U is the sum over gaps of |records in it - those that should be there|. Where they lie is told by code.
+e^(-U/b), where U is the sum over gaps of |records in it - those that should be there|. Positions are codes.
 
 Places that lie between the same two records have the same rank, so that weights are added up over ranks, cut by cut:
 all ways to a rank at a cut are one sum. What is far from its rank has next to no weight, and is left out, with a bound
@@ -61,7 +61,7 @@ def _rounded(products: Iterable[int], bits: int, *, up: bool) -> list[int]:
 class WaysToRanks:
     """Bounds on the sums of weights of all ways to a step at a cut, by its window of steps; scaled by 2**bits.
 
-    A step is so many ranks `together`, and all lengths are told in steps. `reached[k]` are all ways to cut k at a step,
+    A step is so many ranks `together`, and all lengths are in steps. `reached[k]` are all ways to cut k at a step,
     and `entered[k]` those on which cut k - 1 has a lower one, before the places of cut k are counted. Cut 0 stands at
     rank 0, before all records.
     """

@@ -313,8 +313,8 @@ def _alike(
 ) -> tuple[list[float], list[Fraction], list[int], float, float]:
     """Weights without their signs, each once, with its scale and how often it occurs; and what that leaves out.
 
-    Post  what is left out is told as `NoiseLaw.reach` wants it: its variance and its largest part; nothing, where one
-          weight is all there is but for what floats add, and it is the largest.
+    Post  what is left out is returned as `NoiseLaw.reach` wants it: its variance and its largest part; nothing where
+          one weight is all there is, up to rounding.
     """
     for grain in (SAME, GRAIN):
         weights: list[float] = []

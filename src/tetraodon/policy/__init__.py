@@ -1,4 +1,4 @@
-"""What is secret: graphs of values that must not be told apart, and the file that says so."""
+"""Policies: secret graphs, known facts, attackers, and the policy file that states them."""
 
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph

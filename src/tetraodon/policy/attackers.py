@@ -154,8 +154,8 @@ class Chain:
 class Contacts:
     """People are joined in some network, and each record depends on those of the person's contacts.
 
-    Nobody has more than `at_most` contacts. Given everybody else's records, what one contact's record is moves the odds
-    between any two values of a person's own by a factor of at most `influence`.
+    A person has at most `at_most` contacts. Given all other records, one contact's record moves the odds between any
+    two values of the person's own by a factor of at most `influence`.
     """
 
     at_most: int
@@ -218,7 +218,7 @@ class Chances:
 class TableSecret:
     """Records are independent, with `chances` that a Bayesian network has, and a share of the whole table is a secret.
 
-    Two shares of the `records` with `share`, at most `within` apart, must not be told apart; or, where records are
+    Two shares of the `records` with `share`, at most `within` apart, must stay indistinguishable; or, where records are
     `drawn`, two chances with which each of them has it: [ZOC22]'s privacy of a data set's attribute, and of that of its
     distribution.
 
@@ -253,7 +253,7 @@ class TableSecret:
 
     @property
     def differ(self) -> int:
-        """In how many records two shares may differ that must not be told apart."""
+        """In how many records two indistinguishable shares may differ."""
         return int(self.within * self.records)
 
     @property

@@ -164,7 +164,7 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class Public:
-    """No two values are a secret: the attribute may be told apart by anyone."""
+    """No two values are a secret: anyone may learn the attribute."""
 
     size: int
 
@@ -369,7 +369,7 @@ AttributeGraph: TypeAlias = Everything | Public | Within | WithinOrMissing | Blo
 
 
 # -- relative graph ---------------------------------------------------------------------------------
-# Secrets to within a share of the value itself: two wages at most 10% apart are not to be told apart.
+# Secrets to within a share of the value itself: two wages at most 10% apart must stay indistinguishable.
 #
 # [KM12] section 7.1.2 compares neighbouring intervals, whose values are farther apart: docs/relative.md.
 

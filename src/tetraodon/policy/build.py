@@ -218,7 +218,7 @@ def _nearest(attribute: Attribute, text: str) -> str:
 
 
 # -- open text --------------------------------------------------------------------------------------
-# Columns whose values nobody has listed, such as postcodes or words, and items that tell the names in them.
+# Columns without a list of values, such as postcodes or words, and the items that publish names from them.
 
 ONLY_SECRETS = ("everything", "public")
 
@@ -472,7 +472,7 @@ def secret_graph(
     problems: Problems,
     here: tuple[str, ...] = (),
 ) -> SecretGraph:
-    """The graph that some secrets make together; problems are told at `here`."""
+    """The graph that some secrets make together; problems are reported at `here`."""
     factors: list[Factor] = []
     with problems.at(*here, "together"):
         factors += joint_factor(together, domain)
@@ -532,7 +532,7 @@ def _within(section: SecretSection, attribute: Attribute) -> Within | WithinOrMi
 def _within_share(share: Fraction, attribute: Attribute) -> WithinShare:
     """Secrets of numbers above zero to within a share of themselves.
 
-    Why   the least number must have a neighbour: it would be told exactly otherwise, and nobody would notice.
+    Why   the least number must have a neighbour: otherwise it would be published exactly, unnoticed.
     """
     if not attribute.numeric:
         raise PolicyError(
@@ -707,7 +707,7 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
 def _chain(section: ChainSection, document: PolicyDocument, domain: Domain) -> Chain:
     if document.presence != "public":
         raise Refused(
-            "nobody is absent from a chain: its rows follow each other",
+            "no one is absent from a chain: its rows follow each other",
             fix="write `presence: public`; what each row says stays a secret",
         )
     if len(domain.names) != 1:
@@ -847,9 +847,9 @@ def _item(section: ItemSection, graph: SecretGraph, rows_each: int) -> Item:
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {users[0]}")
     part = records_where(section.condition, (), graph.domain)
     query = kind.read(written, DeclaredValues(graph, graph.domain if part is None else part.inside, rows_each))
-    told = section.title or "", section.notes
+    heading = section.title or "", section.notes
     error = None if section.error is None else section.error.target()
-    item = Item(section.name, query, section.share, written.get("whole", False), *told, section.condition, error)
+    item = Item(section.name, query, section.share, written.get("whole", False), *heading, section.condition, error)
     if (those := item.among(graph.domain)) is not None:
         if not query.of_parts:
             raise Refused(f"`{section.kind}` is about all records", fix="leave `where` out, or use it with mean")
@@ -908,7 +908,7 @@ def read_known_table(path: Path, domain: Domain) -> Known:
     """The marginal in a CSV file: one column for each attribute, and `count`.
 
     A cell is a value, or `17..29` for a range of an ordered attribute: a bucketised table. Every cell of the table
-    must be there, with 0 where nobody was counted: a cell that is left out might as well be unknown.
+    must be there, with 0 for an empty one: a cell that is left out might as well be unknown.
     """
     header, rows = read_rows(path)
     if COUNT not in header or len(set(header)) < len(header) or len(header) < 2:
@@ -927,7 +927,7 @@ def read_known_table(path: Path, domain: Domain) -> Known:
         answers[cell] = _count(path, row[header.index(COUNT)])
     sizes = [max(parts[name][1].values()) + 1 for name in names]
     if math.prod(sizes) != len(answers):  # asked before any cell is made: three columns have a billion in a small file
-        raise unfit(path, "cells are left out", fix="add a row for every cell, with 0 where nobody was counted")
+        raise unfit(path, "cells are left out", fix="add a row for every cell, with 0 for an empty one")
     cells = itertools.product(*(range(size) for size in sizes))
     bins = {
         name: groups_of(domain[name], parts[name][0]) for name in names if len(set(parts[name][0])) < domain[name].size
@@ -1137,7 +1137,7 @@ def _blocks(path: Path, together: Together, domain: Domain) -> tuple[tuple[str, 
         raise unfit(
             path,
             f"{left:,} of {len(owner):,} cells are left out",
-            fix="add a row for every cell; those where nobody can be may share a block of their own",
+            fix="add a row for every cell; those that must be empty may share a block of their own",
         )
     return tuple(map(tuple, owner.reshape(shape[0], -1).tolist()))
 
@@ -1199,7 +1199,7 @@ def build_table(
     problems.stop()
     with problems.at(*HERE, section.kind):
         if not 0 < joint_chances(secret, domain)[cells_having(secret, domain)].sum() < 1:
-            raise PolicyError("it holds for everybody, or for nobody", fix="check the condition and its chances")
+            raise PolicyError("it holds for every record, or for none", fix="check the condition and its chances")
     problems.stop()
     return secret
 
@@ -1261,7 +1261,7 @@ def check_one_number(secret: TableSecret, items: Sequence[Item], domain: Domain,
                 raise Refused(f"this {ALONE}: one number is", fix="ask for a count with its condition, or for a total")
             if unsaid := [name for name in asked.names if name not in secret.names]:
                 raise PolicyError(
-                    f"the chances of {unsaid[0]} are not stated, so that nobody knows what it tells of the share",
+                    f"the chances of {unsaid[0]} are not stated, so the loss of this number is unknown",
                     fix=f"state them under `chances` of `secrets: {{{TABLE}: ...}}`",
                 )
     problems.stop()

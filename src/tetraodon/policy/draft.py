@@ -44,7 +44,7 @@ Promise: TypeAlias = Literal["everything", "presence"]
 """What a draft promises until somebody says otherwise: that any two records are a secret, or presence alone."""
 _SECRETS: dict[Promise, str] = {
     "everything": """
-# What must not be told apart. Whatever is not named here is wholly secret, which is the strongest protection. E.g.
+# Which values must stay indistinguishable. Attributes not named here are wholly secret, the strongest protection. E.g.
 #   age: {within: 5}                  ages at most 5 years apart
 #   region: {blocks: [[a, b], [c]]}   values of the same block
 #   sex: public                       not protected at all
@@ -112,7 +112,7 @@ def starter(
     columns: Iterable[tuple[str, GuessedKind]],
     dataset: str,
     *,
-    told: Mapping[str, str] = NOTHING,
+    said: Mapping[str, str] = NOTHING,
     key: str = "",
     rows: str = "",
     remarks: Sequence[str] = (),
@@ -120,7 +120,7 @@ def starter(
 ) -> str:
     """Text of a new policy file for a table with these columns.
 
-    What somebody else `told` about the columns, `remarks` about the table, and how many `rows` a person has at most by
+    What the metadata `said` of the columns, `remarks` about the table, and how many `rows` a person has at most by
     the `key`, stand in comments.
 
     Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
@@ -141,7 +141,7 @@ def starter(
     or_public = "" if promise == "presence" else "                      # or public, if the number of records is known"
     lines.append(f"presence: secret{or_public}")
     lines.append("attributes:")
-    drafted = [_attribute(name, kind, told.get(name, "")) for name, kind in kinds.items() if name not in keys]
+    drafted = [_attribute(name, kind, said.get(name, "")) for name, kind in kinds.items() if name not in keys]
     lines += drafted or [f"  {PLACEHOLDER}: [{PLACEHOLDER}]"]
     lines += [f"  # {_quoted(name)} tells people apart, and is left out" for name in keys]
     lines += [f"# {_comment(remark)}" for remark in remarks]
@@ -153,7 +153,7 @@ def _comment(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s.,:;()`'-]", "?", text).split())[:300]
 
 
-def _attribute(name: str, kind: GuessedKind, told: str = "") -> str:
+def _attribute(name: str, kind: GuessedKind, said: str = "") -> str:
     form, hint = _TYPED[kind]
     if kind != "boolean":
         words = re.sub(r"[^a-z]+", " ", name.lower())
@@ -161,8 +161,8 @@ def _attribute(name: str, kind: GuessedKind, told: str = "") -> str:
             if re.search(rf"\b({pattern})\b", words) and _fits(kind, named):
                 form, hint = named, comment
                 break
-    said = "; ".join(part for part in (hint, _comment(told)) if part)
-    return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {said}" if said else "")
+    comment = "; ".join(part for part in (hint, _comment(said)) if part)
+    return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {comment}" if comment else "")
 
 
 def _fits(kind: GuessedKind, form: str) -> bool:
@@ -199,7 +199,7 @@ class Metadata:
 
     dataset: str
     columns: tuple[tuple[str, GuessedKind], ...]
-    told: Mapping[str, str] = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
     rows: str = ""
     remarks: tuple[str, ...] = ()
@@ -225,7 +225,7 @@ def read_metadata(path: Path) -> Metadata:
     return Metadata(
         dataset=next((part for part in reversed(place) if part), path.stem),
         columns=tuple((name, KINDS.get(str(about["type"]).lower(), UNKNOWN)) for name, about in columns.items()),
-        told={name: said for name, about in columns.items() if (said := "; ".join(_said(about)))},
+        said={name: words for name, about in columns.items() if (words := "; ".join(_said(about)))},
         key=key,
         rows=str(table.get("max_ids") or ""),
         remarks=(*_of_the_table(table), *_of_margins(margins, path.name)),
@@ -270,7 +270,7 @@ def _of_the_table(table: Mapping[str, Any]) -> Iterator[str]:
     if _true(table.get("row_privacy")):
         yield "The metadata say that every row is a person of its own."
     if _true(table.get("censor_dims")):
-        yield "The metadata say that groups nobody listed are left out; here every value is listed."
+        yield "The metadata say that unlisted groups are left out; here every value is listed."
 
 
 def _of_margins(margins: Any, name: str) -> Iterator[str]:
@@ -386,7 +386,7 @@ def _described(found: Metadata, dataset: str, promise: Promise) -> Draft:
     name = dataset or plain_name(found.dataset)
     header = tuple(column for column, _ in found.columns)
     text = starter(
-        found.columns, name, told=found.told, key=found.key, rows=found.rows, remarks=found.remarks, promise=promise
+        found.columns, name, said=found.said, key=found.key, rows=found.rows, remarks=found.remarks, promise=promise
     )
     return Draft(name, found.columns, (), header, text)
 

@@ -161,17 +161,17 @@ def check_known(known: Sequence[Known], domain: Domain) -> None:
 
 def _possible(known: Sequence[Known], domain: Domain) -> bool:
     """Whether some table has all the given answers; taken for granted where that would be long to find out."""
-    told = [entry for entry in known if entry.answers is not None]
-    names = known_names(told, domain)
-    if len(told) < 2 and all(len(entry.answers or ()) < 2 for entry in told):
-        return all(_can_be(entry, domain) for entry in told)
+    counted = [entry for entry in known if entry.answers is not None]
+    names = known_names(counted, domain)
+    if len(counted) < 2 and all(len(entry.answers or ()) < 2 for entry in counted):
+        return all(_can_be(entry, domain) for entry in counted)
     part = domain.project(names) if names else domain.project(domain.names[:1])
     if part.size > CELL_LIMIT:
         return True
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import, and most policies know nothing
 
     rows, answers = [], []
-    for entry in told:
+    for entry in counted:
         label = labels(entry, part, np.arange(part.size))
         rows += [(label == row).astype(np.int64) for row in range(len(entry.answers or ()))]
         answers += list(entry.answers or ())
@@ -187,7 +187,7 @@ def _possible(known: Sequence[Known], domain: Domain) -> bool:
 
 
 def _can_be(entry: Known, domain: Domain) -> bool:
-    """Whether a condition that nobody, or everybody, satisfies is not said to count otherwise."""
+    """Whether a count of none or of all records agrees with its stated answer."""
     contribution = known_query(entry, domain).contribution
     never = isinstance(contribution, Table) and not contribution.matrix.any()
     return not never or not any(entry.answers or ())

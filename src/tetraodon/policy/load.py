@@ -42,7 +42,7 @@ from tetraodon.policy.source import KeyPath, Plain, Problems, Source, is_text, p
 # -- load -------------------------------------------------------------------------------------------
 
 USUAL_DELTA = Fraction(1, 10**6)
-"""The delta at which a budget in zCDP is told as odds, where the file does not say."""
+"""The delta at which a budget in zCDP is shown as odds where the file states none."""
 LEAST_DELTA, MOST_DELTA = Fraction(1, 10**100), Fraction(1, 100)
 """Beyond one in a hundred, releasing a few records as they are would pass."""
 
@@ -259,7 +259,7 @@ def _check_promises(document: PolicyDocument, problems: Problems, *, once: bool)
 
 
 def _check_population(document: PolicyDocument, problems: Problems) -> None:
-    """Refuse waves of a population that could not be told from it, or whose losses are not known to add up."""
+    """Refuse waves of a population that could not be distinguished from it, or whose losses are not known to add up."""
     if document.population == document.dataset:
         what = "the population has the name of this data set, which is one of its waves"
         problems.add(("population",), PolicyError(what, fix="give each wave a name of its own, such as panel-2026-01"))

@@ -40,7 +40,7 @@ USUAL_LENGTH, LONGEST = 100, 1000
 class OpenText:
     """A column of text. It is no attribute of the domain: nothing is known of its values but how long they may be.
 
-    A value that is missing, longer than `longest` or has characters that cannot be printed is nobody's name.
+    A value that is missing, longer than `longest` or has characters that cannot be printed names no one.
     """
 
     name: str
@@ -135,8 +135,8 @@ class Item:
         those = self.among(domain)
         answered = () if those is None else those.answered
         only = [*([self.where] if self.where else []), *(f"{name} that is not missing" for name in answered)]
-        told = f" Only records with {listing(only)} count." if only else ""
-        return self.query.sentence(self.inside(domain)) + told
+        only_these = f" Only records with {listing(only)} count." if only else ""
+        return self.query.sentence(self.inside(domain)) + only_these
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Policy(Displayed):
     """The budget where it is given in zCDP; `epsilon` is then what follows at `delta`."""
     open: tuple[OpenText, ...] = ()
     names: tuple[NamesItem, ...] = ()
-    """What is to be told of columns of open text."""
+    """The items that publish names from columns of open text."""
     once: bool = False
     """Whether one release takes all of the delta, so that its Gaussian noise is priced by itself and not in zCDP."""
 
@@ -218,7 +218,7 @@ class Policy(Displayed):
 
     @property
     def unreadable(self) -> Fraction:
-        """The share of a column's rows that may be unreadable or become a value that nobody wrote down."""
+        """The share of a column's rows that may be unreadable or become a value that the table does not hold."""
         stated = (self.document.get("table") or {}).get("unreadable")
         return UNREADABLE if stated is None else rational(stated)
 

@@ -199,15 +199,15 @@ class Publisher:
     @property
     def lines(self) -> tuple[str, ...]:
         """What the office says of itself, a line each."""
-        told = (("Source", self.source), ("Contact", self.contact), ("Licence", self.licence))
+        lines = (("Source", self.source), ("Contact", self.contact), ("Licence", self.licence))
         said = dict(self.words)
-        return (*filter(None, [self.name]), *(f"{said.get(word, word)}: {text}" for word, text in told if text))
+        return (*filter(None, [self.name]), *(f"{said.get(word, word)}: {text}" for word, text in lines if text))
 
     def document(self) -> dict[str, Any]:
         """What differs from the defaults, as the policy file says it."""
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
-        told["words"] = dict(self.words)
-        return {name: said for name, said in told.items() if said and (name, said) != ("language", OURS)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["words"] = dict(self.words)
+        return {name: said for name, said in values.items() if said and (name, said) != ("language", OURS)}
 
 
 NOBODY = Publisher()
@@ -240,5 +240,5 @@ class PublisherSection(Section):
 
     def publisher(self) -> Publisher:
         """What was said, understood."""
-        said = {name: told for name, told in self if told is not None}
+        said = {name: value for name, value in self if value is not None}
         return Publisher(**said | {"words": tuple(sorted(self.words.items()))})

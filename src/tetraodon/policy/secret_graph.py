@@ -118,7 +118,7 @@ class SecretGraph(Remembering):
         return self.domain[self.groups.by].size
 
     def of_group(self, code: int) -> SecretGraph:
-        """The graph of the people of one group, and what is known; this one where nobody has their own."""
+        """The graph of the people of one group, and what is known; this graph where no group has its own."""
         if self.groups is None:
             return self
         own = dict(self.groups.own).get(code, self)

@@ -85,12 +85,12 @@ def text(value: object) -> str:
 
 def paragraph(value: object) -> str:
     """A few sentences, which may have been folded over several lines."""
-    told = " ".join(value.split()) if isinstance(value, str) else ""
-    if not told or len(told) > 2_000 or not told.isprintable():
+    note = " ".join(value.split()) if isinstance(value, str) else ""
+    if not note or len(note) > 2_000 or not note.isprintable():
         refuse(
             f"{shown(value)} is not a note", "write a few sentences, at most 2,000 characters, or a list of such notes"
         )
-    return told
+    return note
 
 
 def rows(value: object) -> int:

@@ -254,7 +254,7 @@ def dump_policy(document: Mapping[str, Any]) -> str:
 
 
 # -- problems ---------------------------------------------------------------------------------------
-# All that is wrong with a policy file, told at once and each with its line.
+# Every problem of a policy file, reported together, each with its line.
 
 _EXAMPLES = {
     "dataset": "dataset: household-survey-2026",

@@ -292,7 +292,7 @@ def _coloured(picture: Picture, colour: int | None) -> Spec:
 
 
 def _ranged(picture: Picture, colour: int, range_: Sequence[Any]) -> Spec:
-    """Positions told apart by looks. Colours and shapes have the same domain, so that they share one legend."""
+    """Positions distinguished by looks. Colours and shapes have the same domain, so that they share one legend."""
     axis = picture.axes[colour]
     domain = [axis.text(place) if axis.grouped else axis.datum(place) for place in range(axis.size)]
     return _series(picture, colour) | {"scale": {"domain": domain, "range": list(range_[: axis.size])}}
@@ -316,15 +316,15 @@ def _number(picture: Picture, *, zero: bool) -> Spec:
 
 
 def _tooltip(picture: Picture) -> list[Spec]:
-    told = [
+    tooltip = [
         {"field": _field(axis, number), "type": "nominal", "title": axis.title}
         for number, axis in enumerate(picture.axes)
     ]
     counted = picture.of is None
     for field, title in (("v", picture.title), ("lo", "lower (95%)"), ("hi", "upper (95%)")):
         form = {"type": "quantitative", "format": ",~f"} if counted else {"type": "nominal"}
-        told.append({"field": field, "title": title} | form)
-    return told
+        tooltip.append({"field": field, "title": title} | form)
+    return tooltip
 
 
 # -- chart ------------------------------------------------------------------------------------------
@@ -467,13 +467,13 @@ def _size(picture: Picture, layout: Layout) -> Spec:
 
 def _caption(picture: Picture, layout: Layout) -> str:
     if picture.exact:
-        told = "Exact numbers, without error bars."
+        words = "Exact numbers, without error bars."
     else:
         narrow = "Where no line shows, the interval is too short to see."
-        told = {
+        words = {
             "steps": "Lines show the released numbers, the bands around them their 95% intervals.",
             "bars": f"Bars show the released numbers, thin lines their 95% intervals. {narrow}",
             "points": f"Points show the released numbers, lines their 95% intervals. {narrow}",
             "heat map": "Colours show the released numbers; point at a cell for its 95% interval.",
         }[layout.way]
-    return f"{told} {picture.note}".strip()
+    return f"{words} {picture.note}".strip()

@@ -43,7 +43,7 @@ from tetraodon.policy.words import WORTHLESS, chance, odds, percent, times
 # in a browser compares the two.
 
 MOST_TEXTS, MOST_CHIPS, MOST_RUNS, MOST_MOVES = 500, 60, 1000, 1000
-"""How many values are written out, drawn as words, and may change their block along a ruler; and odds told by steps."""
+"""The most values written out, values drawn as words, changes of block along a ruler, and steps with odds listed."""
 
 
 @dataclass(frozen=True)
@@ -147,14 +147,14 @@ class OddsStrip:
         """All that is needed to draw it for any chosen value, without asking again.
 
         `moves` lists for one step and more: the odds, how often a direct question would be answered truthfully, and how
-        dark it is drawn, from 1, where nothing can be told, to 0, where the protection is not worth the name.
+        dark it is drawn, from 1, where nothing can be learned, to 0, where the protection is not worth the name.
         """
-        told = told_moves(self.epsilon, self.longest)
+        levels = moves_by_step(self.epsilon, self.longest)
         drawn = self._line() if self.ruler else self._words()
         return {
             "name": self.attribute.name,
-            "moves": told,
-            "worthless": odds(self.epsilon, len(told) + 1) > WORTHLESS,
+            "moves": levels,
+            "worthless": odds(self.epsilon, len(levels) + 1) > WORTHLESS,
             "most": None if math.isinf(self.most) else int(self.most),
             "edgesOnly": self.edges_only,
             **drawn,
@@ -190,19 +190,19 @@ class OddsStrip:
         }
 
 
-def told_moves(epsilon: Fraction, longest: float) -> list[list[Any]]:
+def moves_by_step(epsilon: Fraction, longest: float) -> list[list[Any]]:
     """For one step and more, as long as it is worth telling: the odds, how often a direct question would be answered
     truthfully, and how dark it is drawn.
 
-    >>> told_moves(Fraction(3), 9)
+    >>> moves_by_step(Fraction(3), 9)
     [['20.09', '95.3%', 0.5657], ['404', '99.8%', 0.1314]]
     """
-    told: list[list[Any]] = []
-    while len(told) < min(longest, MOST_MOVES) and odds(epsilon, len(told) + 1) <= WORTHLESS:
-        step = len(told) + 1
+    levels: list[list[Any]] = []
+    while len(levels) < min(longest, MOST_MOVES) and odds(epsilon, len(levels) + 1) <= WORTHLESS:
+        step = len(levels) + 1
         dark = 1 - float(epsilon * step) / math.log(WORTHLESS)
-        told.append([times(odds(epsilon, step)), percent(chance(epsilon, step)), round(max(dark, 0.0), 4)])
-    return told
+        levels.append([times(odds(epsilon, step)), percent(chance(epsilon, step)), round(max(dark, 0.0), 4)])
+    return levels
 
 
 def odds_strips(policy: Policy) -> tuple[OddsStrip, ...]:
@@ -287,7 +287,7 @@ class OddsMap:
         return self.graph.metric == "great circle km"
 
     def steps(self, chosen: Place, first: Ints, second: Ints) -> Floats:
-        """How many steps places are away from a chosen one; infinite where nothing joins them, or nobody counts."""
+        """Steps from a chosen place; infinite where no path leads there or the distance is not computed."""
         here = (first == chosen[0]) & (second == chosen[1])
         if self.globe:
             columns = self.graph.shape[1]
@@ -304,7 +304,7 @@ class OddsMap:
 
     def document(self) -> dict[str, Any]:
         """All that is needed to draw it for any chosen place, without asking again; see `OddsStrip.document`."""
-        told = told_moves(self.epsilon, MOST_MOVES)
+        levels = moves_by_step(self.epsilon, MOST_MOVES)
         return {
             "names": [attribute.name for attribute in self.attributes],
             "units": [attribute.unit for attribute in self.attributes],
@@ -318,8 +318,8 @@ class OddsMap:
             "sides": None if self.globe else [list(side) for side in self.graph.sides],
             "fixed": [step > self.graph.within for step in self.graph.steps],
             "radius": EARTH_RADIUS_KM,
-            "moves": told,
-            "worthless": odds(self.epsilon, len(told) + 1) > WORTHLESS,
+            "moves": levels,
+            "worthless": odds(self.epsilon, len(levels) + 1) > WORTHLESS,
             "most": None if math.isinf(self.most) else int(self.most),
             "edgesOnly": self.edges_only,
         }

@@ -68,7 +68,7 @@ def _kept(path: Path) -> str | None:
 
 
 def _own_bytes(path: Path) -> bytes | None:
-    """A file's content, if nobody but its owner, who is us, can write it."""
+    """A file's content, if only its owner, who runs this process, can write it."""
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
@@ -139,7 +139,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.tests["an_address"] = lambda told: bool(_link(told))
+    made.tests["an_address"] = lambda text: bool(_link(text))
     made.filters["as_link"] = _link
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return made
@@ -154,9 +154,9 @@ def script(code: str) -> Markup:
     return Markup(code)
 
 
-def _link(told: str) -> str:
+def _link(text: str) -> str:
     """Where a text leads that is an address of mail or of a page; nothing for any other."""
-    return f"mailto:{told}" if _MAIL.fullmatch(told) else told if _PAGE.fullmatch(told) else ""
+    return f"mailto:{text}" if _MAIL.fullmatch(text) else text if _PAGE.fullmatch(text) else ""
 
 
 def page_script() -> str:

@@ -176,9 +176,9 @@ a machine can read the command lines of its processes."""
 
 @dataclass
 class ReleaseProcess:
-    """A release in a child process: `told` is its status in words, `folder` its output once it is done."""
+    """A release in a child process: `status` describes it in words, `folder` its output once it is done."""
 
-    told: str = ""
+    status: str = ""
     fix: str = ""
     folder: Path | None = None
     running: bool = False
@@ -189,7 +189,7 @@ class ReleaseProcess:
         with self._lock:
             if self.running:
                 return False
-            self.running, self.told, self.fix, self.folder = True, "counting, charging, adding noise", "", None
+            self.running, self.status, self.fix, self.folder = True, "counting, charging, adding noise", "", None
         words = ["release", str(policy), table, "--out", str(out), "--ledger", ledger, "--json"]
         threading.Thread(target=self._run, args=(words, out), daemon=True).start()
         return True
@@ -210,14 +210,14 @@ class ReleaseProcess:
             self.running = False
             if done is not None and done.returncode == 0:
                 self.folder = out
-                self.told = f"Released. Charged epsilon {said.get('charged', '?')}; {said.get('left', '?')} left."
+                self.status = f"Released. Charged epsilon {said.get('charged', '?')}; {said.get('left', '?')} left."
                 return
             error = said.get("error", {}) if isinstance(said, dict) else {}
-            self.told = f"Refused: {error.get('what', 'the release did not come to its end')}."
+            self.status = f"Refused: {error.get('what', 'the release did not come to its end')}."
             self.fix = str(error.get("fix", "run `tetraodon release` in a terminal"))
 
     def document(self) -> dict[str, object]:
         """For the page that waits."""
         with self._lock:
             done = self.folder is not None
-            return {"running": self.running, "told": self.told, "fix": self.fix, "done": done}
+            return {"running": self.running, "status": self.status, "fix": self.fix, "done": done}

@@ -90,13 +90,13 @@ class JobQueue:
             connection.execute(mine.values(**values))
 
     def finish(
-        self, job: Job, state: str, *, told: Mapping[str, Any] | None = None, note: Mapping[str, Any] | None = None
+        self, job: Job, state: str, *, shown: Mapping[str, Any] | None = None, note: Mapping[str, Any] | None = None
     ) -> None:
-        """Record the end of a job: the error `told` to its analyst, and the `note` for curators."""
+        """Record the end of a job: the error `shown` to its analyst, and the `note` for curators."""
         values = {
             "state": state,
             "finished": self._state.clock(),
-            "told": "" if told is None else json.dumps(told),
+            "told": "" if shown is None else json.dumps(shown),
             "note": "" if note is None else json.dumps(note),
         }
         with self._state.writing() as connection:
@@ -210,13 +210,13 @@ class Worker:
         """
         error = _why(outcome)
         if was_charged(self._ledger, job.dataset, out):
-            told = HttpError(409, "it was charged, and there is no answer", fix="charged; ask your curator")
-            self._queue.finish(job, FAILED, told=told.document(), note=error)
+            error_shown = HttpError(409, "it was charged, and there is no answer", fix="charged; ask your curator")
+            self._queue.finish(job, FAILED, shown=error_shown.document(), note=error)
         elif error["type"] in BEFORE_DATA:
-            self._queue.finish(job, REFUSED, told=RelayedError(error).document(), note=error)
+            self._queue.finish(job, REFUSED, shown=RelayedError(error).document(), note=error)
         else:
-            told = HttpError(409, "nothing was charged, and there is no answer", fix="ask your curator")
-            self._queue.finish(job, FAILED, told=told.document(), note=error)
+            error_shown = HttpError(409, "nothing was charged, and there is no answer", fix="ask your curator")
+            self._queue.finish(job, FAILED, shown=error_shown.document(), note=error)
 
 
 def _why(outcome: Outcome) -> Mapping[str, Any]:
