@@ -24,7 +24,7 @@ from tetraodon.pufferfish.world import World
 
 @dataclass(frozen=True, slots=True)
 class AnswerGrid:
-    """Where answers are told. Step n stands for the numbers from `at(n)` to `at(n + 1)`, or for `at(n)` if it is exact.
+    """A public grid. Step n stands for the numbers from `at(n)` to `at(n + 1)`, or for `at(n)` if the grid is exact.
 
     `geometric` grids have the step as a factor, the others as a distance; `shift` is taken off again at the end.
     """
@@ -134,11 +134,11 @@ def absolute_sum(
     if not widths or min(widths.values()) <= 0 or unit <= 0:
         raise PolicyError("no positive error is stated", fix="write individual=k, aggregate=k or both, and step > 0")
     whom = {"individual": "nobody's number", "aggregate": "the sum"}
-    told = " and ".join(f"{whom[word]} to within {decimal_text(k)}" for word, k in widths.items())
+    promise = " and ".join(f"{whom[word]} to within {decimal_text(k)}" for word, k in widths.items())
     attackers = IndependentGroups().text if individual is not None else Anything().text
     return Calibrated(
         "sum",
-        f"{told}, against {attackers}",
+        f"{promise}, against {attackers}",
         rational(epsilon, name="epsilon"),
         math.ceil(4 * max(widths.values()) / unit),
         AnswerGrid(unit),
@@ -170,12 +170,12 @@ def relative_sum(*, c: Number, epsilon: Number, base: Number = "1.001", shift: N
         raise PolicyError("the base of the grid is not between 1 and 2", fix="write a number such as 1.001")
     if add < 0:
         raise PolicyError("the shift is negative", fix="write a public constant of at least zero")
-    told = f"nobody's number to within a factor {decimal_text(factor)}" + (
+    promise = f"nobody's number to within a factor {decimal_text(factor)}" + (
         f", after {decimal_text(add)} was added" if add else ""
     )
     return Calibrated(
         "sum",
-        f"{told}, against {IndependentGroups().text}",
+        f"{promise}, against {IndependentGroups().text}",
         rational(epsilon, name="epsilon"),
         _least_power(factor**-4, power),
         AnswerGrid(power, geometric=True, shift=add),

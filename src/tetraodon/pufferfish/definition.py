@@ -101,6 +101,10 @@ class Definition:
             return forward <= self.odds[1] and backward * self.odds[0] <= 1
         return is_at_most_exp(max(forward, backward), self.epsilon or Fraction(0))
 
+    def allows_delta(self, low: Fraction | float, high: Fraction | float) -> bool | None:
+        """Whether bounds on the smallest delta are within the promise; None where they do not decide."""
+        return True if high <= self.delta else False if low > self.delta else None
+
     @property
     def high(self) -> Fraction:
         """The largest odds ratio allowed, first to second: exact, or a rational just below e^epsilon."""
@@ -253,7 +257,7 @@ def no_loss(definition: Definition, method: str, skipped: tuple[Pair, ...]) -> V
 
 
 def bracketed(
-    table: Likelihoods, definition: Definition, masks: Masks, below: Peaks | None, above: Peaks, method: str
+    table: Likelihoods, definition: Definition, masks: Masks, below: Peaks, above: Peaks, method: str
 ) -> Verdict:
     """The verdict between what an attacker achieves (`below`) and what is proved (`above`)."""
     skipped = tuple(masks.pairs[n] for n in above.skipped)
@@ -263,7 +267,7 @@ def bracketed(
     proved = [_times(peak.odds, slack) for peak in (above.forward, above.backward)]
     holds: bool | None = True if definition.allows(proved[0], proved[1]) else None
     high = log_range(max(proved))[1]
-    if below is None or below.forward is None or below.backward is None:
+    if below.forward is None or below.backward is None:
         return Verdict(definition, Fraction(0), high, False, holds, None, method, skipped=skipped)
     best = below.forward if below.forward.odds >= below.backward.odds else below.backward
     if not definition.allows(_times(below.forward.odds, 1 / slack), _times(below.backward.odds, 1 / slack)):

@@ -155,7 +155,7 @@ def judge_gaussian(mechanism: Additive, question: SpelledOut) -> Verdict:
     epsilon = float(definition.epsilon or 0)
     middle = delta_of(math.sqrt(worst.squared), epsilon)
     low, high = max(0.0, middle - ROUNDING) if priors is None else 0.0, middle + ROUNDING
-    holds = True if high <= definition.delta else False if low > definition.delta else None
+    holds = definition.allows_delta(low, high)
     stated = definition.epsilon or Fraction(0)
     witness = None  # the attackers of a list need not know that it is one of two datasets
     if priors is None:
@@ -188,11 +188,11 @@ def _against_priors(mechanism: Additive, question: SpelledOut, epsilon: float) -
     prior, pair, forward, one, other, found = worst
     where = np.array([found.output])
     gain = float((one.log_density(where, float(noise.sigma)) - other.log_density(where, float(noise.sigma)))[0])
-    told = pair if forward else Pair(pair.second, pair.first)
-    before = prior.probability(told.first) / prior.probability(told.second)
+    pair = pair if forward else Pair(pair.second, pair.first)
+    before = prior.probability(pair.first) / prior.probability(pair.second)
     after = before * Fraction(math.exp(min(gain, 700.0)))
-    witness = Witness(told, prior, found.output, before, after, definition.scenarios.text)
-    holds = True if high <= definition.delta else False if low > definition.delta else None
+    witness = Witness(pair, prior, found.output, before, after, definition.scenarios.text)
+    holds = definition.allows_delta(low, high)
     stated = definition.epsilon or Fraction(0)
     sharp = high - low <= 1e-6 * high + 4 * MIXTURE_ROUNDING
     method = "the mixture under each secret of every listed attacker"

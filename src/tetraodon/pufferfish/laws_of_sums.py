@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from tetraodon.pufferfish.least_noise import LeastNoise, least_noise_on
 
 MOST_WORK = 4_000_000_000
 
-
 # -- exchangeable records --------------------------------------------------------------------------
 
 
@@ -38,8 +38,7 @@ def exchangeable(chances: Sequence[Number]) -> tuple[LawPair, ...]:
     >>> pair.one.first, [round(float(w), 4) for w in pair.one.weights]
     (1, [0.0375, 0.25, 0.1125, 0.1])
     """
-    law = np.array([float(chance) for chance in probabilities(chances, name="the chance of a count")])
-    return _with_and_without(law, ROUNDING)
+    return _with_and_without(_chances([chances], "the chance of a count")[0], ROUNDING)
 
 
 def exchangeable_histogram(chances: Mapping[tuple[int, ...], Number]) -> tuple[LawPair, ...]:
@@ -51,13 +50,13 @@ def exchangeable_histogram(chances: Mapping[tuple[int, ...], Number]) -> tuple[L
     >>> [pair.words for pair in pairs]
     ['somebody has value 0, or 1', 'somebody has value 0, or 2', 'somebody has value 1, or 2']
     """
-    told = dict(zip(chances, probabilities(chances.values(), name="the chance of a histogram"), strict=True))
-    sizes = {(len(counts), sum(counts)) for counts in told}
-    if len(sizes) != 1 or min(min(counts) for counts in told) < 0 or max(sizes)[1] < 1:
+    law = dict(zip(chances, probabilities(chances.values(), name="the chance of a histogram"), strict=True))
+    sizes = {(len(counts), sum(counts)) for counts in law}
+    if len(sizes) != 1 or min(min(counts) for counts in law) < 0 or max(sizes)[1] < 1:
         raise PolicyError("the histograms are not of the same people", fix="let each have as many counts, and people")
     values = range(max(sizes)[0])
-    having = [{counts: chance * counts[value] for counts, chance in told.items() if counts[value]} for value in values]
-    laws = [AnswerLaw.of(law) if any(law.values()) else None for law in having]
+    having = [{counts: chance * counts[value] for counts, chance in law.items() if counts[value]} for value in values]
+    laws = [AnswerLaw.of(one) if any(one.values()) else None for one in having]
     return tuple(
         LawPair(one, other, f"somebody has value {x}, or {y}")
         for (x, one), (y, other) in itertools.combinations(enumerate(laws), 2)
@@ -85,21 +84,17 @@ def epidemic(size: int, *, introduced: Number, spread: Number) -> tuple[LawPair,
         raise PolicyError("this is no epidemic", fix="give a size of at least 1 and two chances between 0 and 1")
     if size**3 > MOST_WORK:
         raise Refused("the group is too large to be summed exactly", fix="use at most 1,500 people")
-    first = _binomials(np.array([float(outside)]), np.array([float(1 - outside)]), np.array([size]))[0]
-    spared = [(1 - each) ** sources for sources in range(size + 1)]
-    later = _binomials(
-        np.array([float(1 - chance) for chance in spared]),
-        np.array([float(chance) for chance in spared]),
-        size - np.arange(size + 1),
-    )
+    first = _binomials([outside], np.array([size]))[0]
+    later = _binomials([1 - (1 - each) ** sources for sources in range(size + 1)], size - np.arange(size + 1))
     law = np.zeros(size + 1)
     for sources in range(size + 1):
         law[sources:] += first[sources] * later[sources, : size + 1 - sources]
     return _with_and_without(law, 12 * (size + 2) * ROUNDING)
 
 
-def _binomials(success: Floats, failure: Floats, trials: Ints) -> Floats:
-    """A row of binomial chances for each number of trials, by one trial after the other: no digit is lost."""
+def _binomials(chances: Sequence[Fraction], trials: Ints) -> Floats:
+    """A row of binomial probabilities for each chance and number of trials, trial by trial: no digit is lost."""
+    success, failure = (np.array([float(p) for p in side]) for side in (chances, [1 - p for p in chances]))
     most = int(trials.max())
     found = np.zeros((len(trials), most + 1))
     found[:, 0] = 1
@@ -244,6 +239,10 @@ def _scaled(weights: Floats) -> Floats:
     return weights if largest == 0 else np.ldexp(weights, -math.frexp(largest)[1])
 
 
+def _chances(rows: Sequence[Sequence[Number]], name: str) -> Floats:
+    return np.array([[float(p) for p in probabilities(row, name=name)] for row in rows])
+
+
 def chain_model(
     transition: Sequence[Sequence[Number]], *, start: Sequence[Number], length: int, adds: Sequence[int] | None = None
 ) -> TreeModel:
@@ -252,11 +251,10 @@ def chain_model(
     >>> len(tree_laws(chain_model([["0.9", "0.1"], ["0.2", "0.8"]], start=["2/3", "1/3"], length=5)))
     5
     """
-    rows = np.array([[float(p) for p in probabilities(row, name="a transition")] for row in transition])
-    first = np.array([float(p) for p in probabilities(start, name="the start")])
-    told = tuple(range(len(rows))) if adds is None else tuple(adds)
+    rows, first = _chances(transition, "a transition"), _chances([start], "the start")[0]
+    added = tuple(range(len(rows)) if adds is None else adds)
     edges: tuple[Floats | None, ...] = (None, *[rows] * (length - 1))
-    return TreeModel((-1, *range(length - 1)), first, edges, (told,) * length)
+    return TreeModel((-1, *range(length - 1)), first, edges, (added,) * length)
 
 
 def hidden_chain_model(
@@ -272,12 +270,12 @@ def hidden_chain_model(
     What is seen adds to the answer; ask `tree_laws(model, about=...)` about whichever is secret.
     """
     chain = chain_model(transition, start=start, length=length)
-    seen = np.array([[float(p) for p in probabilities(row, name="an emission")] for row in emission])
-    told = tuple(range(seen.shape[1])) if adds is None else tuple(adds)
+    seen = _chances(emission, "an emission")
+    added = tuple(range(seen.shape[1]) if adds is None else adds)
     silent = (0,) * len(seen)
     parents = tuple(i - 2 if i % 2 == 0 and i else i - 1 for i in range(2 * length))
     edges = tuple(seen if i % 2 else chain.edges[i // 2] for i in range(2 * length))
-    return TreeModel(parents, chain.root, edges, (silent, told) * length)
+    return TreeModel(parents, chain.root, edges, (silent, added) * length)
 
 
 def ising_model(length: int, *, coupling: Number, field: Number = 0) -> TreeModel:
@@ -340,14 +338,14 @@ def long_chain(
     """
     budget = rational(epsilon, name="epsilon")
     matrix = tuple(probabilities(row, name="a transition") for row in transition)
-    told = tuple(range(len(matrix))) if adds is None else tuple(adds)
-    if len(told) != len(matrix) or min(told) < 0:
+    added = tuple(range(len(matrix)) if adds is None else adds)
+    if len(added) != len(matrix) or min(added) < 0:
         raise PolicyError("a chain adds one whole number of at least 0 for each state", fix="list them in order")
     widths = [width for width in WIDTHS if 2 * width < length]
     if not widths:
         raise Refused("the chain is too short for a quilt", fix="use `tree_laws(chain_model(...))`, which is exact")
     start = np.array([float(p) for p in stationary(matrix)])
-    paths = _paths(np.array([[float(p) for p in row] for row in matrix]), start, told, widths[-1])
+    paths = _paths(np.array([[float(p) for p in row] for row in matrix]), start, added, widths[-1])
     found: LeastNoise | None = None
     promise = f"nobody's state in a chain of {length:,} records, against attackers who know how it moves"
     for width in widths:
@@ -429,7 +427,8 @@ def _log_ratio(one: float, other: float) -> float | None:
 def _from_start(paths: _Paths, place: int, state: int) -> Floats:
     """What the first records add, up to the one at `place` in a state; in the stationary law, up to a factor."""
     if place == 0:
-        return _alone(paths.adds, state)
+        alone: Floats = np.eye(max(paths.adds) + 1)[paths.adds[state]]
+        return alone
     found = np.zeros(paths.sums[place - 1].shape[2] + max(paths.adds))
     for first, chance in enumerate(paths.start):
         sums = paths.sums[place - 1][first, state] * chance
@@ -442,10 +441,4 @@ def _onwards(paths: _Paths, place: int, state: int) -> Floats:
     if place == 0:
         return np.ones(1)
     found: Floats = paths.sums[place - 1][state].sum(axis=0)
-    return found
-
-
-def _alone(adds: tuple[int, ...], state: int) -> Floats:
-    found = np.zeros(max(adds) + 1)
-    found[adds[state]] = 1
     return found

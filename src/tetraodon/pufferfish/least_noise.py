@@ -155,14 +155,14 @@ def laws_in(answer: Callable[[Any], int], definition: Definition, world: World) 
 
     Pre   `definition.scenarios` lists its attackers.
     """
-    told = np.array([answer(dataset) for dataset in world.datasets], np.int64)
+    answers = np.array([answer(dataset) for dataset in world.datasets], np.int64)
     masks = masks_of(definition.pairs.on(world), world)
-    first = int(told.min())
+    first = int(answers.min())
     error = (world.size + 2) * 2.0**-52
     found = []
     for prior in definition.scenarios.priors(world) or ():
         weights = np.array([float(weight) for weight in prior.on(world)])
-        sums = [np.bincount(told[mask] - first, weights[mask], int(np.ptp(told)) + 1) for mask in masks.masks]
+        sums = [np.bincount(answers[mask] - first, weights[mask], int(np.ptp(answers)) + 1) for mask in masks.masks]
         for pair, one, other in zip(masks.pairs, masks.first.tolist(), masks.second.tolist(), strict=True):
             if sums[one].any() and sums[other].any():
                 laws = [AnswerLaw(first, sums[side], error) for side in (one, other)]

@@ -97,8 +97,8 @@ def simulation(channel: Channel, definition: Definition) -> Simulator:
     if places is None:
         return Simulator(definition, squared, None, None, ())
     x, y = places
-    told = tuple(zip(channel.outputs, _simulator(rows[x], rows[y], math.sqrt(squared)), strict=True))
-    return Simulator(definition, squared, found, (question.world.datasets[x], question.world.datasets[y]), told)
+    outputs = tuple(zip(channel.outputs, _simulator(rows[x], rows[y], math.sqrt(squared)), strict=True))
+    return Simulator(definition, squared, found, (question.world.datasets[x], question.world.datasets[y]), outputs)
 
 
 def _squared(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction | None:

@@ -1,4 +1,4 @@
-"""Pairs of secrets that must not be told apart, one by one and in families."""
+"""Pairs of secrets that attackers must not distinguish: listed, and in families."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tetraodon.errors import DomainError, PolicyError
 from tetraodon.exact.arrays import Bools, Ints
-from tetraodon.exact.rational import rational
+from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.pufferfish.world import Dataset, Metric, Secret, World, number_of, number_text
+from tetraodon.pufferfish.world import Dataset, Metric, Secret, World, value_of
 
 # -- pair -------------------------------------------------------------------------------------------
 
@@ -236,33 +236,26 @@ class Edges(SecretPairs):
         return "which end of an edge of the secret graph an individual's record is"
 
 
+Shift: TypeAlias = Callable[[Fraction, int], Fraction]
+"""A number moved by so many steps of the protected error, which are added or multiplied."""
+
+
 @dataclass(frozen=True)
 class Intervals(SecretPairs):
-    """Neighbouring intervals [x-k, x+k) and [x+k, x+3k) of one attribute: all individuals and x ([KM12] Eq. 8-9).
-
-    Why   as x moves, which values of a finite world fall in the two intervals changes only at v - 3k, v - k and
-          v + k for a value v: trying those x tries them all.
-    """
+    """Neighbouring intervals [x-k, x+k) and [x+k, x+3k) of one attribute: all individuals and x ([KM12] Eq. 8-9)."""
 
     attribute: str | int | None
     k: Fraction
 
     def __post_init__(self) -> None:
-        if self.k <= 0:
-            raise PolicyError("the absolute error k is not positive", fix="write k above zero")
+        _check_error(self.k)
 
     def on(self, world: World) -> tuple[Pair, ...]:
-        def ends(v: Fraction) -> Iterator[Fraction]:
-            yield from (v - 3 * self.k, v - self.k, v + self.k)
-
-        def cut(x: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-            return x - self.k, x + self.k, x + 3 * self.k
-
-        return _neighbours(world, self.attribute, ends, cut)
+        return _neighbouring_intervals(world, self.attribute, _adding(self.k))
 
     @property
     def text(self) -> str:
-        return f"an individual's {self.attribute or 'value'} to within {number_text(self.k)}"
+        return f"an individual's {self.attribute or 'value'} to within {decimal_text(self.k)}"
 
 
 @dataclass(frozen=True)
@@ -280,21 +273,16 @@ class Relative(SecretPairs):
             raise PolicyError("the relative error c is not between 0 and 1", fix="within 10% is c = 0.9")
 
     def on(self, world: World) -> tuple[Pair, ...]:
-        c = self.c
-
-        def ends(v: Fraction) -> Iterator[Fraction]:
-            if v <= 0:
+        def shift(number: Fraction, steps: int) -> Fraction:
+            if number <= 0:
                 raise DomainError("a relative error needs positive values", fix="shift them by a public constant")
-            yield from (v * c**3, v * c, v / c)
+            return number / self.c**steps
 
-        def cut(y: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-            return c * y, y / c, y / c**3
-
-        return _neighbours(world, self.attribute, ends, cut)
+        return _neighbouring_intervals(world, self.attribute, shift)
 
     @property
     def text(self) -> str:
-        return f"an individual's {self.attribute or 'value'} to within a factor {number_text(self.c)}"
+        return f"an individual's {self.attribute or 'value'} to within a factor {decimal_text(self.c)}"
 
 
 @dataclass(frozen=True)
@@ -310,18 +298,15 @@ class Balls(SecretPairs):
             raise PolicyError("delta is not positive", fix="write a distance above zero")
 
     def on(self, world: World) -> tuple[Pair, ...]:
-        found: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pair] = {}
-        for centre in world.datasets:
-            pair = Pair(
-                Secret.near(centre, self.delta, self.metric),
-                Secret.near(centre, 2 * self.delta, self.metric, beyond=self.delta),
-            )
-            _keep(found, pair, world)
-        return tuple(found.values())
+        return _distinct(world, map(self._pair, world.datasets))
+
+    def _pair(self, centre: Dataset) -> Pair:
+        near = Secret.near(centre, self.delta, self.metric)
+        return Pair(near, Secret.near(centre, 2 * self.delta, self.metric, beyond=self.delta))
 
     @property
     def text(self) -> str:
-        return f"{self.name} to within {number_text(self.delta)}"
+        return f"{self.name} to within {decimal_text(self.delta)}"
 
 
 @dataclass(frozen=True)
@@ -333,40 +318,49 @@ class AggregateIntervals(SecretPairs):
     name: str
 
     def __post_init__(self) -> None:
-        if self.k <= 0:
-            raise PolicyError("the absolute error k is not positive", fix="write k above zero")
+        _check_error(self.k)
 
     def on(self, world: World) -> tuple[Pair, ...]:
         numbers = {rational(self.function(d), name="the aggregate") for d in world.datasets}
-        starts = sorted({e for v in numbers for e in (v - 3 * self.k, v - self.k, v + self.k)})
-        found: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pair] = {}
-        for x in starts:
-            pair = Pair(
-                Secret.aggregate(self.name, self.function, x - self.k, x + self.k),
-                Secret.aggregate(self.name, self.function, x + self.k, x + 3 * self.k),
-            )
-            _keep(found, pair, world)
-        return tuple(found.values())
+        cuts = _cuts(numbers, _adding(self.k))
+        return _distinct(world, (self._pair(*cut) for cut in cuts))
+
+    def _pair(self, low: Fraction, middle: Fraction, high: Fraction) -> Pair:
+        below = Secret.aggregate(self.name, self.function, low, middle)
+        return Pair(below, Secret.aggregate(self.name, self.function, middle, high))
 
     @property
     def text(self) -> str:
-        return f"the {self.name} to within {number_text(self.k)}"
+        return f"the {self.name} to within {decimal_text(self.k)}"
 
 
-def _neighbours(
-    world: World,
-    attribute: str | int | None,
-    ends: Callable[[Fraction], Iterator[Fraction]],
-    cut: Callable[[Fraction], tuple[Fraction, Fraction, Fraction]],
-) -> tuple[Pair, ...]:
+def _check_error(k: Fraction) -> None:
+    if k <= 0:
+        raise PolicyError("the absolute error k is not positive", fix="write k above zero")
+
+
+def _adding(k: Fraction) -> Shift:
+    return lambda number, steps: number + steps * k
+
+
+def _cuts(numbers: Iterable[Fraction], shift: Shift) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+    """The ends of neighbouring intervals, one step below x to three above, for every x that makes a difference.
+
+    Why   as x moves, which of finitely many numbers fall in the two intervals changes only where a number is an end.
+    """
+    for x in sorted({shift(number, -steps) for number in numbers for steps in (3, 1, -1)}):
+        yield shift(x, -1), shift(x, 1), shift(x, 3)
+
+
+def _neighbouring_intervals(world: World, attribute: str | int | None, shift: Shift) -> tuple[Pair, ...]:
     """Every pair of neighbouring intervals that holds a value on either side, for every individual."""
     place = world.position(attribute)
     pairs = []
     for i, options in enumerate(world.options):
-        numbers = [n for value in options if (n := number_of(value, place)) is not None]
+        values = [value_of(record, place) for record in options if record is not ABSENT]
+        numbers = [rational(value, name="a record's value") for value in values]
         seen = set()
-        for x in sorted({end for number in numbers for end in ends(number)}):
-            low, middle, high = cut(x)
+        for low, middle, high in _cuts(numbers, shift):
             below = frozenset(n for n in numbers if low <= n < middle)
             above = frozenset(n for n in numbers if middle <= n < high)
             if below and above and (below, above) not in seen:
@@ -376,11 +370,14 @@ def _neighbours(
     return tuple(pairs)
 
 
-def _keep(found: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pair], pair: Pair, world: World) -> None:
+def _distinct(world: World, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     """One pair for each way to split the world, and none with an impossible side."""
-    one, other = (tuple(secret.mask(world).tolist()) for secret in pair)
-    if any(one) and any(other):
-        found.setdefault((one, other), pair)
+    found: dict[tuple[bytes, bytes], Pair] = {}
+    for pair in pairs:
+        one, other = (secret.mask(world) for secret in pair)
+        if one.any() and other.any():
+            found.setdefault((one.tobytes(), other.tobytes()), pair)
+    return tuple(found.values())
 
 
 def hamming(one: Dataset, other: Dataset) -> int:

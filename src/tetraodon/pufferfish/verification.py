@@ -62,13 +62,10 @@ def judge_delta(table: Likelihoods, question: SpelledOut) -> Verdict:
     epsilon = definition.epsilon or Fraction(0)
     low, high = exp_below(epsilon), exp_above(epsilon)
     worst: _Worst | None = None
-    source = (
-        _given_priors(table, masks, priors)
-        if priors is not None
-        else _given_datasets(table, masks, question.groups, high)
-    )
     seen = set()
-    for pair, prior, one, other in source:
+    for pair, prior, one, other in (
+        _given_datasets(table, masks, question.groups, high) if priors is None else _given_priors(table, masks, priors)
+    ):
         seen.add(pair)
         for forward, a, b in ((True, one, other), (False, other, one)):
             found = _Worst(excess(a, b, high), excess(a, b, low), pair, prior, a, b, forward)
@@ -82,21 +79,13 @@ def judge_delta(table: Likelihoods, question: SpelledOut) -> Verdict:
         )
     real = question.exact or priors is not None  # else the two datasets may be more than any of these attackers knows
     attained = worst.low if real else Fraction(0)
-    holds = True if worst.high <= definition.delta else False if attained > definition.delta else None
+    holds = definition.allows_delta(attained, worst.high)
     gains = [a - high * b for a, b in zip(worst.first, worst.second, strict=True)]
     output = max(range(len(gains)), key=gains.__getitem__)
     witness = _witness(table, masks, worst, output, definition) if real else None
-    return Verdict(
-        definition,
-        epsilon,
-        epsilon,
-        real,
-        holds,
-        witness,
-        "largest excess over all events",
-        skipped=skipped,
-        delta=(attained, worst.high),
-    )
+    method = "largest excess over all events"
+    delta = (attained, worst.high)
+    return Verdict(definition, epsilon, epsilon, real, holds, witness, method, skipped=skipped, delta=delta)
 
 
 def _given_priors(
@@ -200,14 +189,14 @@ def verify(
 def _attack_mixture(mechanism: Mixed, above: Verdict) -> Verdict:
     """The bound of a mixture's parts, with the best attacker at the true answers where the attackers are known."""
     question = ask(above.definition, mechanism.world)
-    table = likelihoods(mechanism)
+    table, masks = likelihoods(mechanism), question.masks
     if table is None or (question.priors is None and not question.exact):
         return above
     sharp = len({part.noises for part in mechanism.parts}) == 1
-    if question.priors is None:
-        table = table.restricted(question.world)
-        return attacked(above, table, question.masks, for_blocks(table, question.masks, question.groups), sharp=sharp)
-    return attacked(above, table, question.masks, for_priors(table, question.masks, question.priors), sharp=sharp)
+    if question.priors is not None:
+        return attacked(above, table, masks, for_priors(table, masks, question.priors), sharp=sharp)
+    table = table.restricted(question.world)
+    return attacked(above, table, masks, for_blocks(table, masks, question.groups), sharp=sharp)
 
 
 def judge(table: Likelihoods, definition: Definition) -> Verdict:
@@ -238,41 +227,36 @@ def ask(definition: Definition, world: World) -> SpelledOut:
             fix="give the world more values, let individuals be absent, or choose other pairs",
         )
     masks = masks_of(pairs, world)
-    if isinstance(scenario, KnownSums):
-        found = scenario.neighbours(pairs, world)
-        return SpelledOut(
-            definition, priors, world, found, [None] * len(found.pairs), True, "all neighbours under the known sums"
-        )
+
+    def spelled_out(
+        groups: Sequence[frozenset[int] | None], exact: bool, method: str, shared: tuple[int, ...] = ()
+    ) -> SpelledOut:
+        return SpelledOut(definition, priors, world, masks, groups, exact, method, shared)
+
     everybody: list[frozenset[int] | None] = [None] * len(pairs)
-    if isinstance(scenario, SharedLaw):
-        if not known:
+    match scenario:
+        case KnownSums():
+            masks = scenario.neighbours(pairs, world)
+            return spelled_out([None] * len(masks.pairs), True, "all neighbours under the known sums")
+        case SharedLaw(informed) if informed < world.individuals - 1:
+            uninformed = tuple(range(informed, world.individuals))
+            method = "search, and all neighbouring datasets"
+            if known:
+                return spelled_out(everybody, False, method, uninformed)
             scenario.check(world)
-        if scenario.informed < world.individuals - 1:
-            groups = everybody if known else [_merged(IndependentGroups(), pair.about) for pair in pairs]
-            uninformed = tuple(range(scenario.informed, world.individuals))
-            return SpelledOut(
-                definition, priors, world, masks, groups, False, "search, and all neighbouring datasets", uninformed
-            )
-        scenario = IndependentGroups()
-    if isinstance(scenario, IndependentGroups) and not known:
-        check_product(world)
-        groups = [_merged(scenario, pair.about) for pair in pairs]
-        fits = all(scenario.fits(pair.about, world) is not None for pair in pairs)
-        return SpelledOut(
-            definition,
-            priors,
-            world,
-            masks,
-            groups,
-            fits,
-            "all neighbouring datasets" if fits else "search, and neighbours",
-        )
-    if isinstance(scenario, IndependentGroups):
-        return SpelledOut(
-            definition, priors, world, masks, everybody, False, "search, and all pairs of possible datasets"
-        )
-    if isinstance(scenario, Anything) or scenario.priors(world) is not None:
-        return SpelledOut(definition, priors, world, masks, everybody, True, "all pairs of possible datasets")
+            return spelled_out([_merged(IndependentGroups(), pair.about) for pair in pairs], False, method, uninformed)
+        case SharedLaw() | IndependentGroups() if known:
+            return spelled_out(everybody, False, "search, and all pairs of possible datasets")
+        case SharedLaw() | IndependentGroups():
+            if isinstance(scenario, SharedLaw):
+                scenario.check(world)
+            check_product(world)
+            independent = scenario if isinstance(scenario, IndependentGroups) else IndependentGroups()
+            fits = all(independent.fits(pair.about, world) is not None for pair in pairs)
+            method = "all neighbouring datasets" if fits else "search, and neighbours"
+            return spelled_out([_merged(independent, pair.about) for pair in pairs], fits, method)
+        case _ if isinstance(scenario, Anything) or scenario.priors(world) is not None:
+            return spelled_out(everybody, True, "all pairs of possible datasets")
     raise Refused("no method is known for this kind of attackers", fix="list their priors, or use scenarios.*")
 
 
@@ -295,6 +279,4 @@ def _enclose(table: Likelihoods, question: SpelledOut) -> Verdict:
         return concluded(table, definition, masks, above, question.method)
     spots = list(dict.fromkeys((peak.pair, peak.output) for peak in (above.forward, above.backward)))
     below = for_priors(table, masks, list(search(table, masks, spots, question.shared)))
-    if below.forward is None or below.backward is None:
-        return bracketed(table, definition, masks, None, above, question.method)
     return bracketed(table, definition, masks, below, above, question.method)

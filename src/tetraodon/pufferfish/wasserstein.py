@@ -106,10 +106,10 @@ def coupled_laws(query: Callable[[Any], Any], definition: Definition, world: Wor
             "there are infinitely many attackers, so the laws of the answer cannot be listed",
             fix="list the attackers: scenarios.explicit, chain, network, or groups with a joint distribution",
         )
-    told = [rational(query(dataset), name="the answer") for dataset in world.datasets]
-    answers = sorted(set(told))
+    each = [rational(query(dataset), name="the answer") for dataset in world.datasets]
+    answers = sorted(set(each))
     place = {answer: number for number, answer in enumerate(answers)}
-    at = np.array([place[answer] for answer in told], np.int64)
+    at = np.array([place[answer] for answer in each], np.int64)
     masks = masks_of(definition.pairs.on(world), world)
     found = []
     for prior in priors:

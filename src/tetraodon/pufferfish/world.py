@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,7 +101,7 @@ class World:
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """The records anybody can have, without ABSENT."""
+        """The records that any individual can have, without ABSENT."""
         found = dict.fromkeys(value for options in self.options for value in options)
         return tuple(value for value in found if value is not ABSENT)
 
@@ -114,10 +115,7 @@ class World:
     @cached_property
     def is_product(self) -> bool:
         """Whether every combination of the individuals' options is possible."""
-        total = 1
-        for options in self.options:
-            total *= len(options)
-        return total == self.size
+        return math.prod(map(len, self.options)) == self.size
 
     def where(self, keep: Iterable[bool]) -> World:
         """The part of the world in which something is known to hold."""
@@ -194,42 +192,29 @@ class HalfOpen:
         if self.low >= self.high:
             raise DomainError("an interval is empty", fix="write the smaller end first")
 
-    def __contains__(self, number: Fraction) -> bool:
-        return self.low <= number < self.high
+    def __contains__(self, value: Any) -> bool:
+        return value is not ABSENT and self.low <= rational(value, name="a record's value") < self.high
 
     @property
     def text(self) -> str:
-        return f"[{number_text(self.low)}, {number_text(self.high)})"
+        return f"[{decimal_text(self.low)}, {decimal_text(self.high)})"
+
+
+def value_of(record: Any, attribute: int | None) -> Any:
+    """A record, or one attribute of it; an absent record is ABSENT in every attribute."""
+    return record if attribute is None or record is ABSENT else record[attribute]
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class In:
+    """The individual's record, or one attribute of it, lies in a set or an interval."""
+
     individual: int
-
-    def __call__(self, dataset: Any) -> bool:
-        return dataset[self.individual] is not ABSENT
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    individual: int
-    values: frozenset[Any]
+    values: frozenset[Any] | HalfOpen
     attribute: int | None = None
 
     def __call__(self, dataset: Any) -> bool:
-        record = dataset[self.individual]
-        return (record if self.attribute is None or record is ABSENT else record[self.attribute]) in self.values
-
-
-@dataclass(frozen=True, slots=True)
-class WithinInterval:
-    individual: int
-    interval: HalfOpen
-    attribute: int | None = None
-
-    def __call__(self, dataset: Any) -> bool:
-        number = number_of(dataset[self.individual], self.attribute)
-        return number is not None and number in self.interval
+        return value_of(dataset[self.individual], self.attribute) in self.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +224,8 @@ class Agree:
     attribute: int | None = None
 
     def __call__(self, dataset: Any) -> bool:
-        one, other = dataset[self.first], dataset[self.second]
-        if one is ABSENT or other is ABSENT:
-            return False
-        return bool(one == other if self.attribute is None else one[self.attribute] == other[self.attribute])
+        one, other = (value_of(dataset[individual], self.attribute) for individual in (self.first, self.second))
+        return one is not ABSENT and other is not ABSENT and bool(one == other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,13 +275,6 @@ class And:
         return self.first(dataset) and self.second(dataset)
 
 
-def number_of(record: Any, attribute: int | None) -> Fraction | None:
-    """The number in a record; nobody has none."""
-    if record is ABSENT:
-        return None
-    return rational(record if attribute is None else record[attribute], name="a record's value")
-
-
 def shown(value: Any) -> str:
     """A dataset, record or output for reading: exact numbers as people write them.
 
@@ -306,15 +282,10 @@ def shown(value: Any) -> str:
     "(0.5, 'cancer', (2,))"
     """
     if isinstance(value, Fraction):
-        return number_text(value)
+        return decimal_text(value)
     if isinstance(value, tuple):
         return f"({', '.join(map(shown, value))}{',' if len(value) == 1 else ''})"
     return repr(value)
-
-
-def number_text(number: Fraction) -> str:
-    """A number for reading."""
-    return decimal_text(number)
 
 
 Metric = Callable[[Any, Any], Any]
@@ -353,12 +324,13 @@ class Secret:
     @staticmethod
     def present(individual: int) -> Secret:
         """The individual's record is in the data."""
-        return Secret(f"individual {individual} is in the data", Present(individual), frozenset({individual}))
+        test = Not(In(individual, frozenset({ABSENT})))
+        return Secret(f"individual {individual} is in the data", test, frozenset({individual}))
 
     @staticmethod
     def absent(individual: int) -> Secret:
         """The individual has no record in the data."""
-        test = OneOf(individual, frozenset({ABSENT}))
+        test = In(individual, frozenset({ABSENT}))
         return Secret(f"individual {individual} is not in the data", test, frozenset({individual}))
 
     @staticmethod
@@ -366,7 +338,7 @@ class Secret:
         """The individual is in the data and has this record; ABSENT means not in the data."""
         if value is ABSENT:
             return Secret.absent(individual)
-        test = OneOf(individual, frozenset({value}))
+        test = In(individual, frozenset({value}))
         return Secret(f"individual {individual} has {value!r}", test, frozenset({individual}))
 
     @staticmethod
@@ -375,30 +347,23 @@ class Secret:
         kept = frozenset(values)
         shown = ", ".join(sorted(repr(v) for v in kept))
         what = "has one of" if attribute is None else f"has attribute {attribute} in"
-        return Secret(
-            f"individual {individual} {what} {{{shown}}}", OneOf(individual, kept, attribute), frozenset({individual})
-        )
+        test = In(individual, kept, attribute)
+        return Secret(f"individual {individual} {what} {{{shown}}}", test, frozenset({individual}))
 
     @staticmethod
     def between(individual: int, low: Number, high: Number, *, attribute: int | None = None) -> Secret:
         """The individual's number lies in [low, high): the upper end is not included."""
         interval = HalfOpen(rational(low, name="low"), rational(high, name="high"))
         which = "" if attribute is None else f" in attribute {attribute}"
-        return Secret(
-            f"individual {individual} lies in {interval.text}{which}",
-            WithinInterval(individual, interval, attribute),
-            frozenset({individual}),
-        )
+        text = f"individual {individual} lies in {interval.text}{which}"
+        return Secret(text, In(individual, interval, attribute), frozenset({individual}))
 
     @staticmethod
     def agree(first: int, second: int, *, attribute: int | None = None) -> Secret:
         """Two individuals are both in the data and have the same record, or the same attribute."""
         which = "" if attribute is None else f" on attribute {attribute}"
-        return Secret(
-            f"individuals {first} and {second} agree{which}",
-            Agree(first, second, attribute),
-            frozenset({first, second}),
-        )
+        text = f"individuals {first} and {second} agree{which}"
+        return Secret(text, Agree(first, second, attribute), frozenset({first, second}))
 
     @staticmethod
     def aggregate(name: str, function: Callable[[Any], Any], low: Number, high: Number) -> Secret:
@@ -410,10 +375,9 @@ class Secret:
     def near(centre: Dataset, delta: Number, metric: Metric, *, beyond: Number = -1) -> Secret:
         """The dataset is within `delta` of `centre`, and farther away than `beyond` ([KM12] Eq. 12)."""
         reach, hole = rational(delta, name="delta"), rational(beyond, name="beyond")
-        over = f"more than {number_text(hole)} and " if hole >= 0 else ""
-        return Secret(
-            f"the data is {over}at most {number_text(reach)} away from {centre!r}", Near(centre, metric, hole, reach)
-        )
+        over = f"more than {decimal_text(hole)} and " if hole >= 0 else ""
+        text = f"the data is {over}at most {decimal_text(reach)} away from {centre!r}"
+        return Secret(text, Near(centre, metric, hole, reach))
 
     @staticmethod
     def that(text: str, predicate: Callable[[Any], bool], *, about: Iterable[int] | None = None) -> Secret:
