@@ -111,7 +111,7 @@ def _refusal(content: bytes) -> TetraodonError:
         kind = _KINDS.get(refusal["type"], Refused)
         return kind(str(refusal["what"]), fix=str(refusal["fix"]), where=str(refusal["where"]))
     except (ValueError, KeyError, TypeError):
-        return LedgerError("the server answered in another way than it should", fix="tell whoever runs it")
+        return LedgerError("the server answered in another way than it should", fix="tell its administrator")
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class RemoteData:
         for name in self.server.call("GET", path)["files"]:
             parts = PurePosixPath(name).parts
             if not parts or any(part in ("..", "/") for part in parts) or len(parts) > 2:
-                raise ReleaseError("the server names a file outside of the release", fix="tell whoever runs it")
+                raise ReleaseError("the server names a file outside of the release", fix="tell its administrator")
             folder.joinpath(*parts).parent.mkdir(exist_ok=True)
             folder.joinpath(*parts).write_bytes(self.server.fetch("GET", f"{path}/files/{quote(name)}"))
         wrong = [check.what for check in verify(folder).failed if not check.other_version]

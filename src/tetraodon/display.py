@@ -1,9 +1,13 @@
-"""Lists and numbers in words, and what notebooks display in place of a value."""
+"""Lists and numbers in words, sentences from templates, and what notebooks display in place of a value."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 # -- wording ----------------------------------------------------------------------------------------
 # Lists and numbers of things in words.
@@ -44,6 +48,41 @@ def shown_number(number: float) -> str:
     if number == 0 or abs(number) >= 100 or float(number).is_integer():
         return f"{number:,.0f}"
     return f"{number:.3g}"
+
+
+# -- sentences --------------------------------------------------------------------------------------
+
+
+class Sentences:
+    """Sentences from the macros of a Jinja template, filled with facts.
+
+    In the template every dash at the beginning of a line begins a sentence, on as many lines as it takes; a line break
+    and the blanks around it are one blank. `names` are the functions and constants that the template may use.
+    """
+
+    BEGIN = "\x1e"
+    """Begins a sentence while the template is filled in: no value that can be printed holds it."""
+
+    def __init__(self, template: Path, **names: Any) -> None:
+        self._path, self._names = template, names
+
+    def __call__(self, macro: str, *facts: Any) -> tuple[str, ...]:
+        """The sentences that a macro makes of some facts."""
+        text = getattr(self._macros, macro)(*facts)
+        return tuple(re.sub(r"\s*\n\s*", " ", sentence).strip() for sentence in text.split(self.BEGIN)[1:])
+
+    def one(self, macro: str, *facts: Any) -> str:
+        """The only sentence of a macro."""
+        [sentence] = self(macro, *facts)
+        return sentence
+
+    @cached_property
+    def _macros(self) -> Any:
+        from jinja2 import Environment, StrictUndefined  # slow to import, and most plans are not put into words
+
+        made = Environment(undefined=StrictUndefined, autoescape=False)
+        made.globals |= self._names
+        return made.from_string(re.sub(r"(?m)^- ", self.BEGIN, self._path.read_text(encoding="utf-8"))).module
 
 
 # -- displayed --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Everything Tetraodon can refuse, as one small tree of types named after the remedy.
 
 A message says what is wrong, where, and how to put it right. It never holds a record, a value of the
-table or an exact count: whoever reads the message may not be allowed to see them.
+table or an exact count: readers of the message may not be allowed to see them.
 """
 
 from __future__ import annotations

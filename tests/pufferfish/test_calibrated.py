@@ -34,18 +34,18 @@ def test_the_scale_is_what_a_secret_moves_over_epsilon() -> None:
 
 def test_intervals_cover_the_noise_and_the_rounding() -> None:
     reach = laplace_quantile(6, Fraction(95, 100))
-    told = made(6, AnswerGrid(Fraction(1, 2))).told(10)
+    told = made(6, AnswerGrid(Fraction(1, 2))).interpret(10)
     assert (told.lower, told.median, told.upper) == ((10 - reach) / 2, 5.25, (11 + reach) / 2)
-    exact = made(6, AnswerGrid(Fraction(1, 2), exact=True)).told(10)
+    exact = made(6, AnswerGrid(Fraction(1, 2), exact=True)).interpret(10)
     assert (exact.lower, exact.median, exact.upper) == ((10 - reach) / 2, 5.0, (10 + reach) / 2)
-    assert made(0, AnswerGrid(Fraction(1), exact=True)).told(3).upper == 3
+    assert made(0, AnswerGrid(Fraction(1), exact=True)).interpret(3).upper == 3
 
 
 def test_a_geometric_grid_has_a_mean_only_while_the_noise_falls_faster() -> None:
     grid = AnswerGrid(Fraction(2), geometric=True, shift=Fraction(1))
     assert made(1, grid).has_mean  # ln 2 < 1
     assert not made(2, grid).has_mean
-    assert made(1, grid).told(3).median == pytest.approx(2**3.5 - 1)
+    assert made(1, grid).interpret(3).median == pytest.approx(2**3.5 - 1)
     assert grid.at(10**6) == float("inf")
 
 

@@ -30,7 +30,7 @@ def test_a_union_keeps_each_pair_once():
         (lambda: Secret.between(0, 2, 1), "empty"),
         (lambda: World.of([]), "no dataset"),
         (lambda: World.of([1, 1]), "twice"),
-        (lambda: World.product((0, 1), individuals=0), "somebody"),
+        (lambda: World.product((0, 1), individuals=0), "individual"),
         (lambda: World.product(range(10), individuals=10), "more than 1,000,000"),
         (lambda: World.of([1, 2]).individuals, "not tuples"),
         (lambda: World.of([1, 2]).where([False, False]), "no dataset satisfies"),

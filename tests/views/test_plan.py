@@ -14,7 +14,8 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary, Kind, Rows
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.views.plan import FACTORS, boundary, nearest_possible, other_attackers, plan_view
+from tetraodon.views.plan import FACTORS, nearest_possible, other_attackers, plan_view
+from tetraodon.views.report import boundary
 
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
 

@@ -93,27 +93,27 @@ def run_everything_at_once() -> Story:
     accepted = verify(leak, named.indistinguishability(epsilon=0, delta=DELTA))
     pure = verify(leak, named.indistinguishability(epsilon=1))
     noisy = verify(Additive(sum, DiscreteLaplace(1), world), named.indistinguishability(epsilon=1))
-    told = {n: float(1 - (1 - DELTA) ** n) for n in RELEASES}
+    leaked = {n: float(1 - (1 - DELTA) ** n) for n in RELEASES}
     best_guess = (1 + math.tanh(float(noisy.epsilon) / 2)) / 2  # of the likelier of two counts one apart
     chance = "chance that the table is out"
-    rows = [{"releases": n, chance: rounded(p), "mechanism": "all with probability delta"} for n, p in told.items()]
-    rows += [{"releases": n, chance: 0.0, "mechanism": "discrete Laplace noise"} for n in told]
+    rows = [{"releases": n, chance: rounded(p), "mechanism": "all with probability delta"} for n, p in leaked.items()]
+    rows += [{"releases": n, chance: 0.0, "mechanism": "discrete Laplace noise"} for n in leaked]
     return Story(
         words=f"A mechanism publishes nothing, and with probability delta = {float(DELTA):g} the whole table. `verify` "
         "confirms that it is (0, delta)-private. After 1,000 releases the table is out with probability "
-        f"{told[1000]:.0%}. Whoever guesses somebody's bit is right in {(1 + told[1000]) / 2:.0%} of cases then, where "
-        "a loss of epsilon 1 allows 73%.",
+        f"{leaked[1000]:.0%}. A guess of one person's bit is then right in {(1 + leaked[1000]) / 2:.0%} of cases, "
+        "where a loss of epsilon 1 allows 73%.",
         defence="Ask at delta = 0. There the loss of this mechanism is infinite, and that of a count with discrete "
         f"Laplace noise is {noisy.epsilon:g}, of one release or of all that a ledger lets pass: no output ever rules "
         "out a dataset. Where delta is used, let it be far below one over the number of people and releases, and let "
         "it come from a noise whose failures are mild.",
         measure="how often a guess about a person's bit is right after 1,000 releases",
-        attacked=(1 + told[1000]) / 2 if accepted.holds and math.isinf(pure.epsilon) else 0.5,
+        attacked=(1 + leaked[1000]) / 2 if accepted.holds and math.isinf(pure.epsilon) else 0.5,
         allowed=math.e / (1 + math.e),
         defended=best_guess if noisy.holds else 1.0,
         numbers={
             "delta": float(DELTA),
-            "chance that the table is out": rounded(told[1000]),
+            "chance that the table is out": rounded(leaked[1000]),
             "accepted at that delta": bool(accepted),
             "epsilon of discrete Laplace noise at delta 0": noisy.epsilon,
         },
@@ -147,8 +147,8 @@ def run_exam() -> Story:
         world = sitting(n)
         promise = Definition(pairs.values(), scenarios.explicit([Prior.uniform(world)]), epsilon=EXAM_EPSILON)
         odds[n] = float(verify(Additive(sum, Laplace(1 / EXAM_EPSILON), world), promise).odds or 1)
-        anybody = verify(Additive(sum, Laplace(n / EXAM_EPSILON), world), promise.against(scenarios.anything()))
-        safe[n] = math.exp(anybody.epsilon)
+        any_prior = verify(Additive(sum, Laplace(n / EXAM_EPSILON), world), promise.against(scenarios.anything()))
+        safe[n] = math.exp(any_prior.epsilon)
         rows.append({"students": n, "odds move by": rounded(odds[n]), "noise": "scale 1/epsilon"})
     rows += [{"students": n, "odds move by": rounded(safe[n]), "noise": "scale n/epsilon"} for n in STUDENTS]
     return Story(
@@ -206,11 +206,12 @@ def run_floating_point() -> Story:
         Additive(sum, DiscreteLaplace(1), World.product((0, 1), individuals=1)), named.indistinguishability(epsilon=1)
     )
     wholly = sum(1 for k in range(-50, 51) if not (laplace_pmf(1, k) and laplace_pmf(1, k - 1)))
-    stage, told = "noise", "share of releases that give the answer away"
+    stage, number_out = "noise", "share of releases that give the answer away"
     rows = [
-        {stage: f"floats, the answer is {truth}", told: rounded(number / TRIES)} for truth, number in certain.items()
+        {stage: f"floats, the answer is {truth}", number_out: rounded(number / TRIES)}
+        for truth, number in certain.items()
     ]
-    rows.append({stage: "whole numbers", told: float(wholly)})
+    rows.append({stage: "whole numbers", number_out: float(wholly)})
     return Story(
         words="A count of 0 or 1 is published with Laplace noise, computed in the textbook way with floating-point "
         "numbers. Of those, only some can come out for 0, others for 1. The attacker tries the few random numbers that "
@@ -223,7 +224,7 @@ def run_floating_point() -> Story:
         allowed=0.0,
         defended=float(wholly) if exact.upper == Fraction(1) else 1.0,
         numbers={"releases": 2 * TRIES, "given away": sum(certain.values()), "epsilon of exact noise": exact.epsilon},
-        chart=bars(rows, x=stage, y=told, colour=stage),
+        chart=bars(rows, x=stage, y=number_out, colour=stage),
     )
 
 

@@ -90,11 +90,11 @@ def _tables(release: Release, item: PlannedItem) -> Iterator[Reconstruction]:
             continue
         noisy = np.asarray(answers[..., 0], np.int64)
         expected = expected_records(noisy)
-        nobody = at_most_one(noisy.ravel(), expected.ravel(), measurement)
-        if nobody is None:
+        few = at_most_one(noisy.ravel(), expected.ravel(), measurement)
+        if few is None:
             continue
         before = expected.ravel() / (1 + expected.ravel())
-        hidden, named, lone = before <= BEFORE, nobody[:, 0] <= 1 - BELIEF, nobody[:, 1] >= BELIEF
+        hidden, named, lone = before <= BEFORE, few[:, 0] <= 1 - BELIEF, few[:, 1] >= BELIEF
         yield Reconstruction(
             item.name,
             noisy.size,
@@ -127,7 +127,7 @@ def at_most_one(noisy: Ints, expected: Floats, measurement: Measurement) -> Floa
     """For each cell the beliefs that nobody is there, and exactly one; None where that would take too long.
 
     Why  before, somebody is there with p = expected / (1 + expected), and how many is left open: n with p / (n (n+1)).
-         After, each number is believed in as much more as the noise makes what is told likely.
+         After, each number gains as much belief as the noise makes the published number likely.
     """
     scale = float(measurement.scale)
     if scale == 0:
@@ -257,8 +257,8 @@ def _findings(
             found = certify_release(other, measured, delta=other.delta or policy.delta or USUAL_DELTA)
         except TetraodonError as refusal:
             return Finding(name, who, UNPRICED, None, why=str(refusal))
-        told = "an answer is told exactly that this attacker must not see" if not found.finite else ""
-        return Finding(name, who, key, found.epsilon, found.exact, played(other, measured, found), told)
+        why = "an exact answer gives away what this attacker must not see" if not found.finite else ""
+        return Finding(name, who, key, found.epsilon, found.exact, played(other, measured, found), why)
 
     document = policy.document
     if policy.key:
@@ -286,11 +286,11 @@ def _findings(
         )
     facts = list(known) or [{"marginal": [name]} for name in _named(measured)]
     for fact in facts:
-        told = ", ".join(f"{key}: {value}" for key, value in fact.items())
+        text = ", ".join(f"{key}: {value}" for key, value in fact.items())
         yield priced(
             "known figures",
-            f"knows an exact figure from elsewhere ({told})",
-            "known: [{" + told + "}]",
+            f"knows an exact figure from elsewhere ({text})",
+            "known: [{" + text + "}]",
             partial(_knowing, document, fact),
         )
     if own.rho is None and not own.delta and own.finite and not whole:
@@ -391,16 +391,18 @@ def _shares_told(
     if laws.values != (0, 1):
         return None
     having, lacking = float(laws.having[1]), float(laws.lacking[1])
-    dice, told = Dice(0), []
+    dice, counts = Dice(0), []
     expected = 0.0
     for one in pair:
         drawn = isinstance(one, TableChance)
         have = dice.random.binomial(one.records, float(one.chance), DRAWS) if drawn else np.full(DRAWS, one.having)
-        counts = dice.random.binomial(have, having) + dice.random.binomial(one.records - have, lacking)
+        drawn_counts = dice.random.binomial(have, having) + dice.random.binomial(one.records - have, lacking)
         expected += float(have.mean()) * having + (one.records - float(have.mean())) * lacking
-        told.append(counts + dice.laplace(noisy[0].scale, (DRAWS,)))
+        counts.append(drawn_counts + dice.laplace(noisy[0].scale, (DRAWS,)))
     line = expected / 2
-    right = ((told[0] < line).mean() + (told[1] > line).mean()) / 2 + sum((one == line).mean() for one in told) / 4
+    right = ((counts[0] < line).mean() + (counts[1] > line).mean()) / 2 + sum(
+        (one == line).mean() for one in counts
+    ) / 4
     return float(max(right, 1 - right))
 
 

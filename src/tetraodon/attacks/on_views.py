@@ -291,10 +291,10 @@ def of_joe(score: int) -> Fraction:
 
 def after_the_table() -> dict[int, Fraction]:
     """Beliefs about Joe's score, who is one of three, the others being anybody."""
-    anybody = Fraction(1, len(SCORES))
+    uniform = Fraction(1, len(SCORES))
     weights = dict.fromkeys(GROUP, Fraction(0))
     for joe, *others in itertools.permutations(GROUP):
-        weights[joe] += of_joe(joe) * anybody ** len(others)
+        weights[joe] += of_joe(joe) * uniform ** len(others)
     return {score: weight / sum(weights.values()) for score, weight in weights.items()}
 
 

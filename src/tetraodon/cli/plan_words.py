@@ -26,12 +26,12 @@ def targets_in_words(plan: Plan, wanted: Wanted, least: Plan | None, why_not: st
     """Whether a plan keeps what is wanted, and the least epsilon that does, or why there is none."""
     lost = missed(plan, wanted)
     if lost:
-        told = f"The errors that are wanted are not kept at this budget, so a release is refused: {listing(lost)}."
+        words = f"The errors that are wanted are not kept at this budget, so a release is refused: {listing(lost)}."
     else:
-        told = _kept(plan, wanted)
+        words = _kept(plan, wanted)
     if least is None:
-        return [f"{told} {why_not}".strip()]
-    return [f"{told} {_would_do(least, wanted)}", *no_protection(least.epsilon)]
+        return [f"{words} {why_not}".strip()]
+    return [f"{words} {_would_do(least, wanted)}", *no_protection(least.epsilon)]
 
 
 def _kept(plan: Plan, wanted: Wanted) -> str:
@@ -168,12 +168,12 @@ def _groups(plan: Plan) -> list[str]:
         return []
     measured = [m for item in plan for m in item.measurements]
     losses = dict(losses_by_group(plan.policy.graph, measured, delta=plan.certificate.delta))
-    told = []
+    parts = []
     for own in people(plan.policy):
         loss = shown_above(Fraction(losses[own.codes].epsilon))
         verb = "loses" if own.whom.startswith("everybody") else "lose"
-        told.append(f"{own.whom} {verb} {loss}" if own.policy.graph.has_edges else f"{own.whom} do not mind")
-    return [f"By {plan.policy.graph.groups.by}: {'; '.join(told)}. The worst of them is the loss of the release."]
+        parts.append(f"{own.whom} {verb} {loss}" if own.policy.graph.has_edges else f"{own.whom} do not mind")
+    return [f"By {plan.policy.graph.groups.by}: {'; '.join(parts)}. The worst of them is the loss of the release."]
 
 
 def _known(plan: Plan) -> list[str]:
@@ -191,9 +191,9 @@ def _known(plan: Plan) -> list[str]:
         for name, ratio in prices.items()
         if ratio != 1 and name not in exact
     ]
-    told = [f"{_and(larger)} than if nothing were known"] if larger else []
-    told += [f"noise is needed for {_and(exact)}, which would be exact if nothing were known"] if exact else []
-    price = "; ".join(told) or "nothing costs more than if nothing were known"
+    parts = [f"{_and(larger)} than if nothing were known"] if larger else []
+    parts += [f"noise is needed for {_and(exact)}, which would be exact if nothing were known"] if exact else []
+    price = "; ".join(parts) or "nothing costs more than if nothing were known"
     return [f"Because everybody knows {facts}, {price}."]
 
 
@@ -253,16 +253,16 @@ def _presence(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
         ]
     if if_public is None or not plan.items:
         return []
-    told = "Whether a person is in the data is secret here"
+    words = "Whether a person is in the data is secret here"
     changed = [i for i in plan if i.expected_error - if_public[i.name] > EXACT_ENOUGH * (i.expected_error or 1)]
     if not changed:
-        return [f"{told}, and that costs nothing: the errors would be the same if it were public."]
+        return [f"{words}, and that costs nothing: the errors would be the same if it were public."]
     parts = [
         f"{item.name} {error_in_words(if_public[item.name], '')} rather than {error_in_words(item.expected_error, '')}"
         for item in changed
     ]
     return [
-        f"{told}. That costs accuracy: if it were public (`presence: public`, a weaker promise), the expected errors "
+        f"{words}. That costs accuracy: if it were public (`presence: public`, a weaker promise), the expected errors "
         f"at the same epsilon would be: {'; '.join(parts)}."
     ]
 

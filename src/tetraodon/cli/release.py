@@ -448,7 +448,7 @@ def verify(
 
     Exit code 0 if everything holds, 1 if anything does not, and 3 if all that fails are pages which another version is
     said to have written, and this one would write otherwise. It is said who signed the folder; with --key, a public
-    key, a file with one or its fingerprint, it must be signed with that key. Without, anybody may have made the folder,
+    key, a file with one or its fingerprint, it must be signed with that key. Without, anyone may have made the folder,
     and with --strict the exit code is then 4.
 
     \b
@@ -490,7 +490,7 @@ def verify(
             say("Not checked, for no folder can show it:")
             listed(NOT_CHECKED)
             if key is None:
-                wrapped("No key was named: anybody could have made and signed this folder. Name the curator's: --key.")
+                wrapped("No key was named: anyone could have made and signed this folder. Name the curator's: --key.")
         if not good:
             fail(OTHER_VERSION if all(check.other_version for check in checks.failed) else REFUSED)
         if strict and key is None:

@@ -12,7 +12,7 @@ from tetraodon.pufferfish.axioms import (
     k_anonymity,
     post_processing_counterexample,
 )
-from tetraodon.pufferfish.calibrated import Calibrated, Told, absolute_sum, relative_sum
+from tetraodon.pufferfish.calibrated import Calibrated, NoisyNumber, absolute_sum, relative_sum
 from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.definition import Definition, Verdict, Witness
 from tetraodon.pufferfish.derived_mechanism import Mixed, Processed
@@ -82,6 +82,7 @@ __all__ = [
     "LeastNoise",
     "Longest",
     "Mixed",
+    "NoisyNumber",
     "Optimal",
     "PolicyGraph",
     "Prior",
@@ -92,7 +93,6 @@ __all__ = [
     "Sparsity",
     "Staircase",
     "Template",
-    "Told",
     "TreeModel",
     "Verdict",
     "Witness",

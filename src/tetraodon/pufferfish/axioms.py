@@ -205,7 +205,7 @@ def _against_datasets(question: SpelledOut) -> Iterator[tuple[dict[int, Fraction
 
 
 # -- composition ------------------------------------------------------------------------------------
-# Several releases at once: what they cost together, and never a sum that nobody has proved ([KM12] section 8).
+# Several releases at once: their joint loss, and a sum of losses only where that is proved ([KM12] section 8).
 
 Relation = Callable[[Any], Mapping[Any, Any]]
 Kind = Literal["adds up", "verified jointly"]

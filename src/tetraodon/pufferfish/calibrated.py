@@ -1,6 +1,6 @@
 """One number of a dataset, on a public grid, with discrete Laplace noise whose scale a theorem gives.
 
-Sums of values that nobody bounds are such numbers, protected to within an error ([KM12] sections 7.1 and 7.2).
+Sums of unbounded values are such numbers, protected to within an error ([KM12] sections 7.1 and 7.2).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AnswerGrid:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NoisyNumber:
     """A released number: the median of what it can be, and an interval that holds the truth with 95% confidence."""
 
     median: float
@@ -94,12 +94,12 @@ class Calibrated:
             raise NoiseError("an exact answer has no noise to verify", fix="verify it as a Channel")
         return Additive(self.answer, DiscreteLaplace(self.scale), world)
 
-    def told(self, noisy: int) -> Told:
-        """What a noisy step says about the true number."""
+    def interpret(self, noisy: int) -> NoisyNumber:
+        """The number that a noisy step stands for, with its interval."""
         reach = laplace_quantile(self.scale, Fraction(95, 100)) if self.steps else 0
         width = 0 if self.grid.exact else 1
         lower, upper = self.grid.at(noisy - reach), self.grid.at(noisy + reach + width)
-        return Told(self.grid.at(noisy + width / 2), lower, upper, noisy)
+        return NoisyNumber(self.grid.at(noisy + width / 2), lower, upper, noisy)
 
     def document(self) -> dict[str, Any]:
         """What was promised, without the price: the terms of an account in a ledger."""

@@ -66,7 +66,9 @@ class Definition:
             raise PolicyError("the odds do not bracket 1", fix="write low <= 1 <= high: an output may say nothing")
         failure = rational(delta, name="delta")
         if not 0 <= failure < 1 or (failure and exact is None):
-            raise PolicyError("delta is not a probability beside epsilon", fix="write 0 <= delta < 1, with epsilon")
+            raise PolicyError(
+                "delta is not a probability, or comes without epsilon", fix="write 0 <= delta < 1, with epsilon"
+            )
         for field, value in (
             ("pairs", pairs),
             ("scenarios", scenarios),

@@ -1,8 +1,8 @@
 """Laws of sums over records given one of them, and over Markov chains of any length.
 
 Records that form a tree (chains, hidden Markov chains and Ising chains are trees), records that are exchangeable, an
-epidemic. Each function gives pairs for `least_noise_on`: the law of the answer if somebody's record is one value, and
-if it is another. Sums are of doubles that are not negative, with the relative error beside them.
+epidemic. Each function gives pairs for `least_noise_on`: the laws of the answer given two values of one record. Sums
+are of non-negative doubles, each with a bound on its relative error.
 """
 
 from __future__ import annotations

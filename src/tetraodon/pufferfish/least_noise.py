@@ -401,7 +401,8 @@ def renyi_together(answers: Sequence[GaussianAnswer], *, delta: Number) -> Fract
     Pre   all keep one definition, and were chosen before any of them was seen.
     Why   where a secret leaves one dataset, or the definition compares datasets two at a time, noisy answers are
           independent under each secret, and divergences of one order add up. Elsewhere they need not: an answer that
-          tells nothing alone may tell everything beside another. So that is refused; `verify` looks at small worlds.
+          tells nothing alone may tell everything together with another. That is refused; `verify` looks at small
+          worlds.
     """
     if any(one.definition != answers[0].definition for one in answers):
         raise Refused("answers that keep different definitions are not added up", fix="calibrate them to one of them")

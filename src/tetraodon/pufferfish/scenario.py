@@ -457,7 +457,7 @@ class MarkovChains(Finite):
 
     def spelled_out(self, world: World) -> tuple[Prior, ...]:
         if any(ABSENT in options for options in world.options):
-            raise PolicyError("nobody is absent from a chain", fix="take a world without absence")
+            raise PolicyError("no individual is absent from a chain", fix="take a world without absence")
         states = self.states or tuple(sorted(world.values))
         place = {state: n for n, state in enumerate(states)}
         if len(place) != len(self.transitions[0]) or not set(world.values) <= set(place):

@@ -1,8 +1,8 @@
 """Secrets about the whole table: a firm's share of something, and not any one person's record ([ZOC22]).
 
-Somebody who knows how records come about learns from one number about another: from how many are ill, how many are old.
-If the second is a secret of whoever owns the table, noise must hide by how much it moves the law of the first. Records
-being random, a part of that is hidden already, and only the rest is added.
+An attacker who knows the law of the records learns from one number about another: from how many are ill, how many are
+old. If the second is a secret of the table's owner, noise must hide by how much it moves the law of the first. Random
+records hide a part of that already, and only the rest is added.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def secret_share(records: int, joint: Sequence[Sequence[Number]], *, within: int
         raise PolicyError("two attributes of two values have four chances", fix="write [[p00, p01], [p10, p11]]")
     neither, only_b, only_a, both = chances
     if neither + only_b == 0 or only_a + both == 0:
-        raise PolicyError("everybody has A, or nobody has: there is no secret", fix="check the chances of A")
+        raise PolicyError("A has probability 0 or 1, so there is no secret", fix="check the chances of A")
     without = _counts(float(only_b / (neither + only_b)), float(neither / (neither + only_b)), records)
     having = _counts(float(both / (only_a + both)), float(only_a / (only_a + both)), records)
     laws = [

@@ -55,7 +55,7 @@ class World:
         """Every way to give each individual a value or, with `absent`, no record at all."""
         options = (*_listed(values), ABSENT) if absent else _listed(values)
         if individuals < 1:
-            raise DomainError("a world needs somebody in it", fix="let `individuals` be at least 1")
+            raise DomainError("a world needs at least one individual", fix="let `individuals` be at least 1")
         if len(options) ** individuals > WORLD_LIMIT:
             raise _too_large()
         return cls(tuple(itertools.product(options, repeat=individuals)), tuple(names))
@@ -90,7 +90,7 @@ class World:
         if len(lengths) != 1 or min(lengths) < 1:
             raise DomainError(
                 "the datasets are not tuples with one record for each individual",
-                fix="write each dataset as a tuple of equal length, ABSENT for nobody, or use explicit secrets",
+                fix="write each dataset as a tuple of equal length, ABSENT for no record, or use explicit secrets",
             )
         return lengths.pop()
 

@@ -15,7 +15,7 @@ from tetraodon.ledger import Account, document_hash
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.noise.discrete import drawable
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.pufferfish.calibrated import Calibrated, Told
+from tetraodon.pufferfish.calibrated import Calibrated, NoisyNumber
 
 if TYPE_CHECKING:
     from tetraodon.ledger import Ledger
@@ -33,7 +33,7 @@ def release_number(
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     resume: bool = False,
-) -> Told:
+) -> NoisyNumber:
     """One number of `data`, after the ledger was charged for it; with `out`, also written to a folder.
 
     Pre   the data set is open in the ledger on the terms of the mechanism: `ledger.open(name, total,
@@ -58,7 +58,7 @@ def release_number(
         drawable(mechanism.scale, name="the scale of the noise")
     with ReleaseTransaction(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
         if way.complete and place is not None:
-            return mechanism.told(_read(place.path / MANIFEST))
+            return mechanism.interpret(_read(place.path / MANIFEST))
         if way.drawn is None:
             if way.entry is None:
                 _check_composes(mechanism, account)
@@ -68,7 +68,7 @@ def release_number(
             way.keep(lambda folder: _write(folder / DRAWN, {"step": noisy}))
         else:
             noisy = _read(way.drawn / DRAWN)
-        told = mechanism.told(noisy)
+        told = mechanism.interpret(noisy)
         if place is None:
             way.settle(document_hash({"step": noisy}))
         else:

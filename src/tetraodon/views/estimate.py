@@ -50,15 +50,16 @@ class Grouping:
     @classmethod
     def of(cls, question: Question, domain: Domain, read: Callable[[PublicColumn], Labels]) -> Grouping:
         named = question.columns
-        told = [read(column) for column in named]
-        if any(not labels for labels, _ in told):
+        found = [read(column) for column in named]
+        if any(not labels for labels, _ in found):
             raise QueryError("no value of an attribute is in a joined table", fix="join on columns with equal values")
         more = [
-            Attribute(column.name, Categories(labels), other=0) for column, (labels, _) in zip(named, told, strict=True)
+            Attribute(column.name, Categories(labels), other=0)
+            for column, (labels, _) in zip(named, found, strict=True)
         ]
         grouped = Domain((*domain.attributes, *more)) if more else domain
         keys = tuple(column.join.places for column in named)
-        return cls(question.by, grouped, len(domain.names), keys, tuple(which for _, which in told))
+        return cls(question.by, grouped, len(domain.names), keys, tuple(which for _, which in found))
 
     @property
     def groups(self) -> int:
@@ -147,7 +148,7 @@ Parts: TypeAlias = Sequence[ShownPart]
 
 @dataclass(frozen=True)
 class Records:
-    """What is told of the records at some cells, with intervals that miss with a chance of at most `alpha`.
+    """Estimates for the records at some cells, with intervals that miss with a chance of at most `alpha`.
 
     `n` is a public bound on the records, and `confidence` what the intervals are said to have.
     """
@@ -173,10 +174,10 @@ class Records:
     def totals(self, parts: Parts, values: Floats) -> list[Estimate]:
         """The sums of the values, one for each row of cells; a fifth of the error is kept for the number of records.
 
-        Pre   values that nobody can have are 0.
+        Pre   impossible values are 0.
         """
         total, low, high, _ = self._added(parts, values, self.alpha / 5)
-        return self._told(total, low, high)
+        return self._estimates(total, low, high)
 
     def means(self, parts: Parts, values: Floats, known: Bools) -> list[Estimate]:
         """The averages of the values where they are known, half of the error being for the number of records."""
@@ -196,9 +197,9 @@ class Records:
         ends = [centre + end / count for end in (low, high) for count in some]
         lower = np.where(least <= 0, first, np.maximum(first, np.minimum.reduce(ends)))
         upper = np.where(least <= 0, last, np.minimum(last, np.maximum.reduce(ends)))
-        return self._told(value, lower, upper)
+        return self._estimates(value, lower, upper)
 
-    def _told(self, values: Floats, lower: Floats, upper: Floats) -> list[Estimate]:
+    def _estimates(self, values: Floats, lower: Floats, upper: Floats) -> list[Estimate]:
         ends = zip(values.tolist(), lower.tolist(), upper.tolist(), strict=True)
         return [Estimate(value, low, high, self.confidence) for value, low, high in ends]
 
@@ -338,8 +339,9 @@ class Asked:
         if any(part.in_domain.sum() != all_of_it.in_domain.sum() for part, all_of_it in zip(parts, whole, strict=True)):
             raise QueryError("not every record has a group", fix="join on columns of the same kind as the attributes")
         codes = {place: np.arange(shape[place]).reshape([-1 if p == place else 1 for p in axes]) for place in axes}
-        told, sizes = aggregate.over(codes, self.file.held()), [shape[place] for place in axes]
-        values, known = (np.broadcast_to(one, sizes).ravel()[rows] for one in told)
+        sizes = [shape[place] for place in axes]
+        columns = aggregate.over(codes, self.file.held())
+        values, known = (np.broadcast_to(one, sizes).ravel()[rows] for one in columns)
         known = np.asarray(known, np.bool_) & (rows >= 0)
         records = Records(self.alpha, self.n, self.confidence)
         alone = self.n is None or self.earlier is not None or isinstance(self.channel, SourceChannel)

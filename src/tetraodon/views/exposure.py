@@ -3,7 +3,7 @@
 Noise is spread evenly over the domain, and people are not. Somebody who has seen only the view can estimate how common
 every value is, and which values go together. A tuple that is shown where many records were to be expected is
 then hardly noise. The promise of [RS07] is kept all the same: such a prior exceeds d, and it was learnt from the view.
-So the attack is played on every view that is drawn, which costs no privacy, and what it finds is told with the view.
+So the attack is played on every view that is drawn, at no privacy cost, and its findings are published with the view.
 """
 
 from __future__ import annotations
@@ -481,7 +481,7 @@ def _once(domain: Domain, path: Path) -> Cells:
 
 
 # -- rehearsal --------------------------------------------------------------------------------------
-# What views of a plan expose on made-up tables of the stated size, before any data is seen.
+# What views of a plan expose on synthetic tables of the stated size, before any data is seen.
 #
 # How much a view exposes depends on its table, so the policy alone does not say. Views are drawn of tables of two
 # kinds: with independent attributes, and with half of the records repeating another. The first value of an attribute

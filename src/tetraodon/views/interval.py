@@ -8,9 +8,9 @@ The view's sum W of an attribute v is a sum of independent numbers. For any lamb
 
     ln P(W >= w) <= -lambda w + sum over records of g(v) + sum over the domain of n(v) h(v),
 
-with the logarithmic moments h of the noise at one tuple and g of a record beside it. The records are unknown, but for
-any slope k: sum of g(v) <= k S + q max(0, max(g(v) - k v)), where S is the sum that is looked for and q a bound on the
-number of records. So every lambda and slope gives a bound on S, and the best of many is taken.
+with the logarithmic moments h of the noise at one tuple and g of a record on top of it. The records are unknown, but
+for any slope k: sum of g(v) <= k S + q max(0, max(g(v) - k v)), where S is the unknown sum and q a bound on the number
+of records. So every lambda and slope gives a bound on S, and the best of many is taken.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def sum_interval(
     """The least and the largest sum of an attribute that the view does not contradict; of many groups at once, too.
 
     Pre   `in_view` and `in_domain` count the tuples at each of the `values`, along the last axis; at most `records`
-          records satisfy the condition. Values that nobody can have are 0.
+          records satisfy the condition. Impossible values are 0.
     Post  the true sum is below the interval with probability at most alpha/2, and above it with at most alpha/2.
     Why   groups often differ in what is seen alone, and most of the work is for all that are alike otherwise.
     """
@@ -206,8 +206,8 @@ def sum_interval(
         noise, record = moments(channel, exponent[:, None] * scaled)
         finite = np.asarray(np.isfinite(noise).all(axis=-1))
         around = (in_domain * np.where(finite[:, None], noise, 0.0)).sum(axis=-1)
-        seen, beside = exponent[which] * total, around[which]
-        left = budget + seen - beside - ROUNDING * (1 + np.abs(seen) + np.abs(beside))
+        seen, expected = exponent[which] * total, around[which]
+        left = budget + seen - expected - ROUNDING * (1 + np.abs(seen) + np.abs(expected))
         for slope in _slopes(channel, exponent, scaled, record):
             fits = finite & (slope * exponent > 0) & np.isfinite(slope)
             slope = np.where(fits, slope, 1.0)

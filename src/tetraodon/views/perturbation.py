@@ -1,9 +1,9 @@
 """Local perturbation of records: PRAM along the secret graph and FRAPP, with their proofs.
 
 A matrix says how likely each value is to be shown for each true one. Its loss is exact: the largest ratio, over the
-edges of the graph and the values shown, of the two chances. Values that no edge joins may be told apart, so a partition
-is kept to its blocks, and a distance threshold blurs the near more than the far. Everybody can do it to their own
-record (nobody is trusted) or a curator to all of them; the loss is the same.
+edges of the graph and the values shown, of the two chances. Values that no edge joins may be distinguished, so a
+partition is kept to its blocks, and a distance threshold blurs the near more than the far. Respondents can do it to
+their own records (the local model), or a curator to all of them; the loss is the same.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _eliminated(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
 
 
 # -- frapp ------------------------------------------------------------------------------------------
-# Local perturbation: everybody replaces their own record by chance, and nobody needs to be trusted ([RS07] 4.3).
+# Local perturbation: respondents replace their own records at random, and trust no curator ([RS07] 4.3).
 #
 # The gamma-diagonal matrix of FRAPP keeps a record with some probability and otherwise replaces it by a tuple drawn
 # uniformly.
@@ -270,7 +270,7 @@ class Perturbation:
         """The promise that `verify(perturbation.channel, ...)` checks: the edges of the graph, at this epsilon."""
         return _definition(self.attribute, self.graph, rational(epsilon, name="epsilon"))
 
-    # -- what can be told from it ----------------------------------------------------------------
+    # -- estimation ----------------------------------------------------------------
 
     @cached_property
     def inverse(self) -> Matrix:

@@ -265,22 +265,3 @@ def require_within_budget(plan: ViewPlan) -> None:
             fix=f"write `budget: {{epsilon: {math.ceil(plan.loss)}}}` if that is meant, or a smaller posterior",
             where="budget",
         )
-
-
-def boundary(plan: ViewPlan) -> str:
-    """Which attackers no view withstands, in words: by [RS07] Theorem 3.3, and of views as they are made here.
-
-    Why   the theorem leaves a constant open and lets m grow, so that it rules out no (d, gamma) of one table. Of the
-          views that are made here it is known: those whose count of all records is off by more than there are.
-    """
-    edge = float(plan.most_records) / math.sqrt(plan.tuples)
-    here = "1 or more here and rules out no prior" if edge >= 1 else f"about {edge:.2g} here"
-    told = f"no view at all is of use against priors well above n/sqrt(m) ([RS07] Theorem 3.3), which is {here}"
-    prior, gamma = nearest_possible(plan)
-    if prior is None or gamma is None:
-        return told
-    return (
-        f"{told}; a count of all records is off by more than there are for priors above about {float(prior):.3g} with "
-        f"a posterior of {float(plan.adversary.gamma):.3g}, and for posteriors below about {float(gamma):.3g} with a "
-        f"prior of {float(plan.prior):.3g}"
-    )

@@ -47,7 +47,7 @@ def noise_cells(channel: ViewChannel, size: int, coins: Coins, *, chunk: int = C
         if isinstance(channel, SetChannel):
             yield cells, last + 1
             start = last + 1
-        else:  # more copies of the last cell may follow, and they belong beside it
+        else:  # more copies of the last cell may follow, and belong to it
             yield cells, last
             start = last
 

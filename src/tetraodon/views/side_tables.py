@@ -27,7 +27,7 @@ from tetraodon.releases.untrusted_parquet import read_table
 from tetraodon.views.tuple_files import sql_code, sql_value
 
 # -- sandbox ----------------------------------------------------------------------------------------
-# A database that holds a view and the public tables beside it, and can reach nothing else.
+# A database that holds a view and its public tables, and can reach nothing else.
 
 Public: TypeAlias = Mapping[str, Any]
 """Public side tables by name: paths of CSV or Parquet files, frames, or arrow tables."""

@@ -229,9 +229,9 @@ def _check_texts(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any], expo
 def _check_exposure(found: Exposure, manifest: Mapping[str, Any]) -> Check:
     """That the view exposes what it says, by playing the attack on it anew. Version 0.1 says nothing of it."""
     stated = manifest.get("exposure")
-    told = f"{found.new:,} tuples newly exposed{'; nothing is stated' if stated is None else ''}"
+    detail = f"{found.new:,} tuples newly exposed{'; nothing is stated' if stated is None else ''}"
     silent = stated is None and is_other_version(manifest)
-    return Check("the exposure is as stated", stated is not None and found.agrees(stated), told, other_version=silent)
+    return Check("the exposure is as stated", stated is not None and found.agrees(stated), detail, other_version=silent)
 
 
 def _withstands(plan: ViewPlan) -> bool:
@@ -265,7 +265,7 @@ def verify(folder: str | os.PathLike[str], *, key: str | os.PathLike[str] | None
     """Check a release or view folder without its data: true if every check passed.
 
     It recomputes every hash and certificate, and says who signed the folder; with `key`, a public key that you trust, a
-    file with one or its fingerprint, it must be signed with that; without it, anybody may have made the folder.
+    file with one or its fingerprint, it must be signed with that; without it, anyone may have made the folder.
     A page that another version wrote fails with `other_version`. Mechanisms are verified against definitions by
     `td.pufferfish.verify`.
     """
