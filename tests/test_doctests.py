@@ -25,7 +25,8 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_examples_in_the_source(path: Path) -> None:
+def test_examples_in_the_source(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     parts = path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).with_suffix("").parts
     module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
     result = doctest.testmod(module)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tetraodon.engine import Source
 from tetraodon.errors import QueryError
-from tetraodon.exact.rational import Number
+from tetraodon.exact.rational import Exact, Number
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.ledger import Ledger
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -44,7 +44,7 @@ class Session:
     >>> with Session(policy, table, ledger="ages.db", total=2) as session:
     ...     made = session.release({"ages": histogram("age")}, epsilon="0.5")
     ...     session.ask("age >= 4").upper > 100, session.left
-    (True, Fraction(3, 2))
+    (True, 1.5)
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Session:
     @property
     def left(self) -> Fraction:
         """The epsilon that is left of the total of the data set."""
-        return self.ledger.left(self.policy.account)
+        return Exact(self.ledger.left(self.policy.account))
 
     def _items(self, items: Asked) -> list[dict[str, Any]]:
         if items is None:

@@ -47,7 +47,7 @@ def certify_added_noise(policy: AnyPolicy, matrix: Any, scales: Sequence[Number]
     ... })
     >>> found = td.research.certify_added_noise(policy, [[1, 0], [-1, 1], [0, -1]], [2, 1])
     >>> found.epsilon, found.witness, found.exact
-    (Fraction(1, 1), ((1,), (2,)), True)
+    (1, ((1,), (2,)), True)
     """
     policy = load_policy(policy)
     require_independent(policy, "noise that is added to a table")

@@ -11,6 +11,7 @@ from typing import Any, Final, ParamSpec, TypeAlias
 
 from tetraodon.errors import Refused
 from tetraodon.exact.effort import bounded_effort
+from tetraodon.exact.rational import exact_or_infinite
 from tetraodon.exact.zcdp import epsilon_at
 
 Witness: TypeAlias = tuple[Any, Any]
@@ -72,6 +73,8 @@ class Certificate:
     def __post_init__(self, seal: object) -> None:
         if seal is not _SEAL:
             raise TypeError("a certificate is computed by a function of tetraodon.certificate and by nothing else")
+        for name in ("epsilon", "rho", "delta"):
+            object.__setattr__(self, name, exact_or_infinite(getattr(self, name)))
 
     @property
     def finite(self) -> bool:

@@ -29,6 +29,30 @@ Number: TypeAlias = int | float | str | Decimal | Fraction | Real
 """Whatever means a number: those of NumPy too."""
 
 
+class Exact(Fraction):
+    """A fraction that is shown as a decimal, with its exact value in brackets where six digits round it.
+
+    >>> Exact(1, 10), Exact(81039, 18328)
+    (0.1, 4.4216 (81039/18328))
+    >>> f"{Exact(1, 3):.2f}", str(Exact(1, 3)), Exact(1, 3) + 1
+    ('0.33', '1/3', Fraction(4, 3))
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        short = f"{float(self):.6g}"
+        return short if Fraction(short) == self else f"{short} ({self})"
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+
+def exact_or_infinite(number: Fraction | float) -> Fraction | float:
+    """A loss as it is shown: an `Exact` fraction, or infinity."""
+    return Exact(number) if isinstance(number, Fraction) else number
+
+
 def rational(number: Number, *, name: str = "number") -> Fraction:
     """The exact value of a number as its writer meant it.
 

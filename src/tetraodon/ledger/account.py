@@ -11,6 +11,7 @@ from functools import lru_cache, reduce
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
+from tetraodon.exact.rational import Exact
 from tetraodon.exact.zcdp import best_order, epsilon_at_order
 from tetraodon.ledger.amount import amount, amount_from_text, canonical_text, document_from_text, document_hash
 from tetraodon.policy.load import stated_policy
@@ -316,6 +317,8 @@ class Account:
     spent: Spent = NOTHING
 
     def __post_init__(self) -> None:
+        for name in ("total", "charged", "delta"):
+            object.__setattr__(self, name, Exact(getattr(self, name)))
         amount(self.total, name="the total")
         if not 0 <= self.delta < 1:
             raise LedgerError("delta is not a probability", fix="give a small one, such as 1e-6")
@@ -337,7 +340,7 @@ class Account:
         """What the next release may still cost; nothing where more was charged than is allowed now. With Gaussian noise
         it may cost more by itself: losses compose.
         """
-        return max(self.total - self.charged, Fraction(0))
+        return Exact(max(self.total - self.charged, Fraction(0)))
 
 
 @dataclass(frozen=True, slots=True)

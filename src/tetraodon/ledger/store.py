@@ -58,7 +58,7 @@ class Ledger:
     ...     reservation = ledger.reserve("adult", Bill(asked=third, charged=third, item=item))
     ...     ledger.settle(reservation, manifest_hash="0" * 64)
     ...     ledger.account("adult").left
-    Fraction(2, 3)
+    0.666667 (2/3)
     """
 
     def __init__(self, url: str | os.PathLike[str] = "sqlite:///tetraodon.db") -> None:

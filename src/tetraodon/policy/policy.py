@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tetraodon.display import Displayed, listing, number_of
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
-from tetraodon.exact.rational import Number, decimal_text, rational
+from tetraodon.exact.rational import Exact, Number, decimal_text, rational
 from tetraodon.exact.zcdp import epsilon_at
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain
@@ -177,6 +177,8 @@ class Policy(Displayed):
     def __post_init__(self) -> None:
         if not 0 <= self.delta < 1:
             raise PolicyError("delta is not a probability", fix="write a small one, such as 1e-6", where="budget")
+        for name in ("epsilon", "delta"):
+            object.__setattr__(self, name, Exact(getattr(self, name)))
         if self.epsilon <= 0:
             raise PolicyError("epsilon is not positive", fix="write a budget above zero", where="budget")
         if not LEAST <= self.epsilon <= MOST:

@@ -19,7 +19,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.exact.arrays import on_one_thread
 from tetraodon.exact.effort import bounded_effort
-from tetraodon.exact.rational import Number, decimal_text
+from tetraodon.exact.rational import Exact, Number, decimal_text
 from tetraodon.inference.least_squares import Remembered
 from tetraodon.mechanism.marginals import table_errors
 from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
@@ -57,6 +57,9 @@ class PlannedItem:
     baseline: Mechanism
     """What plain differential privacy would use."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", Exact(self.scale))
+
     @property
     def name(self) -> str:
         return self.item.name
@@ -73,7 +76,7 @@ class PlannedItem:
     @property
     def epsilon(self) -> Fraction:
         """What this item would lose if it were released alone."""
-        return Fraction(self.certificate.epsilon)
+        return Exact(self.certificate.epsilon)
 
     @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -120,7 +123,7 @@ class Plan(Displayed):
     @property
     def epsilon(self) -> Fraction:
         """What the whole release loses. Never more than the items' losses added up, and often less."""
-        return Fraction(self.certificate.epsilon)
+        return Exact(self.certificate.epsilon)
 
     def __repr__(self) -> str:
         return f"<Plan {self.policy.dataset}: {number_of(len(self), 'item')}, epsilon {decimal_text(self.epsilon)}>"

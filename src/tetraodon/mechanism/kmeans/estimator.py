@@ -155,7 +155,7 @@ class PolicyKMeans(_Estimator):
     >>> policy = Policy("tiny", domain, tens, Fraction(1), (), "public")
     >>> model = PolicyKMeans(policy, epsilon=1, n_clusters=2).fit([[1], [2], [8], [9], [9]])
     >>> sorted(model.cluster_centers_.ravel().tolist()), model.certificate_.epsilon
-    ([2.0, 7.0], Fraction(0, 1))
+    ([2.0, 7.0], 0)
     """
 
     n_features_in_: int
