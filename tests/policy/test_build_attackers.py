@@ -66,7 +66,7 @@ def test_documents_read_back(entry: Any) -> None:
             Refused,
             "secrets of their own",
         ),
-        ([{"chain": CHAIN}], {"presence": "secret"}, Refused, "nobody is absent"),
+        ([{"chain": CHAIN}], {"presence": "secret"}, Refused, "no one is absent"),
         ([{"chain": CHAIN}], {"attributes": {"on": "boolean", "b": "boolean"}}, Refused, "one attribute"),
         ([{"chain": CHAIN | {"states": 3}}], {}, PolicyError, "3 states and on has 2 values"),
         ([{"chain": CHAIN | {"source": "Power"}}], {}, Refused, "estimated from the protected table"),

@@ -11,8 +11,7 @@ from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy import build as known_table
 from tetraodon.policy.build import read_known_table
-from tetraodon.policy.known import Known
-from tetraodon.query.kinds import Histogram
+from tetraodon.policy.known import Known, Marginal
 
 DOMAIN = Domain(
     (
@@ -26,7 +25,7 @@ DOMAIN = Domain(
 def test_an_earlier_table(tmp_path: Path) -> None:
     (tmp_path / "earlier.csv").write_text("sex,x,count\nFemale,1..3,5\nMale,1..3,2\nFemale,4..6,0\nMale,4..6,9\n")
     known = read_known_table(tmp_path / "earlier.csv", DOMAIN)
-    assert known == Known(Histogram(("sex", "x"), (("x", ((1, 3), (4, 6))),)), (5, 0, 2, 9))
+    assert known == Known(Marginal(("sex", "x"), (("x", ((1, 3), (4, 6))),)), (5, 0, 2, 9))
 
 
 @pytest.mark.parametrize(

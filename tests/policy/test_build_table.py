@@ -119,7 +119,7 @@ def test_what_is_not_priced_beside_it_is_refused(changes: dict[str, Any], words:
     ("table", "kind", "words"),
     [
         ({"share": "ill = 3"}, TetraodonError, "ill"),
-        ({"share": "smoker is not null"}, PolicyError, "for everybody, or for nobody"),
+        ({"share": "smoker is not null"}, PolicyError, "for every record, or for none"),
         ({"share": "age > 1"}, TetraodonError, "age"),
         ({"within": "0.05%"}, PolicyError, "less than one record"),
         ({"within": "200%"}, PolicyError, "is not a share"),

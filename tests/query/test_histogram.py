@@ -9,7 +9,7 @@ from tests.releases.made import release_with, silent
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.query.counts import bin_of_each
+from tetraodon.query.bins import bin_of_each
 from tetraodon.query.kinds import histogram, linear
 from tetraodon.query.linear import Split
 
