@@ -13,11 +13,10 @@ import numpy as np
 from tetraodon.certificate import oracle
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Within
-from tetraodon.policy.known import Known, Rectangle, known_query
+from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle, known_query
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.pufferfish.policy_graph import longest_cycle, longest_path, policy_graph, sparsity
 from tetraodon.query.contribution import One, Prefix, Table
-from tetraodon.query.kinds import count, histogram
 from tetraodon.query.linear import LinearQuery, Split, splits
 from tetraodon.query.number import Number
 
@@ -45,13 +44,13 @@ def line(size: int, *conditions: str, theta: int = 1) -> Case:
     """Values 0..size-1, secrets within theta, and known counts."""
     domain = Domain((Attribute("v", Integers(0, size - 1)),))
     graph = SecretGraph(domain, (Factor(("v",), Within(size, theta)),), 1)
-    return Case(graph, tuple(Known(count(condition)) for condition in conditions), 3)
+    return Case(graph, tuple(Known(CountWhere(condition)) for condition in conditions), 3)
 
 
 def pairs_graph(size: int, pairs: Sequence[tuple[int, int]], *conditions: str) -> Case:
     domain = Domain((Attribute("v", Integers(0, size - 1)),))
     graph = SecretGraph(domain, (Factor(("v",), Pairs(size, frozenset(pairs))),), 1)
-    return Case(graph, tuple(Known(count(condition)) for condition in conditions), 2)
+    return Case(graph, tuple(Known(CountWhere(condition)) for condition in conditions), 2)
 
 
 def one_at_a_time(shape: Sequence[int], *known: Known, n: int = 3) -> Case:
@@ -88,7 +87,7 @@ def _random_graph(rng: random.Random, size: int) -> AttributeGraph:
 def _random_known(rng: random.Random, domain: Domain) -> Known:
     kind = rng.choice(["count", "count", "count", "count", "count", "marginal", "rectangle"])
     if kind == "marginal":
-        return Known(histogram(rng.choice(domain.names)))
+        return Known(Marginal((rng.choice(domain.names),)))
     if kind == "rectangle":
         sides = []
         for attribute in domain:
@@ -97,7 +96,7 @@ def _random_known(rng: random.Random, domain: Domain) -> Known:
         return Known(Rectangle(tuple(sides)))
     cells = [cell for cell in range(domain.size) if rng.random() < 0.5] or [0]
     told = [" and ".join(f"{n} = {v}" for n, v in zip(domain.names, domain.value(c), strict=True)) for c in cells]
-    return Known(count(" or ".join(f"({words})" for words in told)))
+    return Known(CountWhere(" or ".join(f"({words})" for words in told)))
 
 
 def random_query(rng: random.Random, domain: Domain) -> LinearQuery:

@@ -101,14 +101,7 @@ def test_a_user_reaches_every_module() -> None:
     assert left == set(UNREACHED)
 
 
-KNOWN_FIGURES = "figures that are known already are counts and histograms"
 KINDS_ELSEWHERE = {
-    "certificate/known/unlisted.py": KNOWN_FIGURES,
-    "mechanism/direct.py": KNOWN_FIGURES,
-    "policy/build.py": KNOWN_FIGURES,
-    "policy/canonical.py": KNOWN_FIGURES,
-    "policy/known.py": KNOWN_FIGURES,
-    "policy/promise_words.py": KNOWN_FIGURES,
     "mechanism/aim.py": "made-up records are answered in a way of their own",
     "mechanism/kmeans/__init__.py": "clusters are answered in a way of their own",
     "releases/report.py": "clusters are drawn in a way of their own",

@@ -22,7 +22,7 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import CountWhere, Known
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, Groups, SecretGraph, no_secrets
 from tetraodon.query.contribution import AllRanges, One, Prefix
@@ -149,7 +149,7 @@ def test_people_who_do_not_mind_carry_the_secrets_of_others() -> None:
     theirs = linear(count("g = 1 and a = 0"), domain)
     assert sensitivity_of(graph, theirs).value == 0
     assert certify_measurements(graph, [Measurement(theirs, Fraction(0))]).epsilon == 0
-    knowing = replace(graph, known=(Known(count("a = 0")),))
+    knowing = replace(graph, known=(Known(CountWhere("a = 0")),))
     moved = sensitivity_of(knowing, theirs)
     assert moved.value == 1
     assert moved.witness is not None
@@ -166,7 +166,7 @@ def test_groups_that_no_query_shares_do_not_add_up() -> None:
     graph = replace(graph, groups=Groups("g", ((1, replace(graph, factors=(graph.factors[0], line()))),)))
     asked = [Measurement(linear(count(f"g = {g} and a = 0"), domain), Fraction(2)) for g in (0, 1)]
     assert certify_measurements(graph, asked).epsilon == Fraction(1, 2)
-    knowing = replace(graph, known=(Known(count("a = 0")),))
+    knowing = replace(graph, known=(Known(CountWhere("a = 0")),))
     assert certify_measurements(knowing, asked).epsilon == 1
 
 

@@ -17,7 +17,7 @@ from tests.known_worlds import Case, is_star_neighbour, line, one_at_a_time, pai
 from tetraodon.certificate import oracle
 from tetraodon.certificate.oracle import Dataset, TinyWorld
 from tetraodon.errors import QueryError, Refused
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.query.kinds import histogram
@@ -42,7 +42,7 @@ def test_neighbours_may_move_along_pairs_that_are_no_edges() -> None:
 
 
 def test_the_pair_that_the_literal_relation_throws_away() -> None:
-    case = one_at_a_time((3, 2), Known(histogram("a1")))
+    case = one_at_a_time((3, 2), Known(Marginal(("a1",))))
     cell = case.graph.domain.cell
     first = tuple(cell(v) for v in ((0, 0), (1, 0), (2, 1)))
     second = tuple(cell(v) for v in ((1, 1), (2, 0), (0, 1)))
@@ -146,7 +146,7 @@ def test_every_product_prior_has_an_exact_coupling_on_the_star_relation() -> Non
 
 
 def test_some_prior_has_no_coupling_on_the_literal_relation() -> None:
-    case = one_at_a_time((3, 2), Known(histogram("a1")))
+    case = one_at_a_time((3, 2), Known(Marginal(("a1",))))
     cell = case.graph.domain.cell
     first = [cell(v) for v in ((0, 0), (1, 0), (2, 1))]
     second = [cell(v) for v in ((1, 1), (2, 0), (0, 1))]

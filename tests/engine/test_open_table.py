@@ -1,20 +1,29 @@
-"""Bad tables, a test each; and nothing of a table in any error."""
+"""Finding the engine of a table."""
 
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 import duckdb
 import pytest
+from tests.engine import toy_source
 from tests.engine.tables import FORMS, table
 from tests.services import forms
 
+import tetraodon
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import DataRefusal, Individuals, open_table
+from tetraodon.engine.open_table import ADDRESSES, is_query, read_query
 from tetraodon.errors import TableError
+
+# -- open table0 ------------------------------------------------------------------------------------
+# Bad tables, a test each; and nothing of a table in any error.
+
 
 AGE = Attribute("age", Integers(0, 99))
 DOMAIN = Domain((AGE,))
@@ -149,3 +158,100 @@ def test_an_address_that_nobody_serves_is_not_shown():
     with pytest.raises(TableError, match="no engine for this kind of address") as caught:
         open_table(f"mysql://me:{MARKER}@host/db#people", DOMAIN)
     assert MARKER not in told(caught.value)
+
+
+# -- row query --------------------------------------------------------------------------------------
+# A query in place of a table: columns as they are, one table and a condition as text; anything else is refused.
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "condition", "origin"),
+    [
+        ("select * from 'people.csv'", None, "", "people.csv"),
+        ("SELECT age, sex FROM 'p.parquet' WHERE age>=18", {"age", "sex"}, "age >= 18", "p.parquet"),
+        ('select "home id" from "db.duckdb#t" where sex in (\'f\')', {"home id"}, "sex IN ('f')", "db.duckdb#t"),
+        ("select *, age from 'p.csv' where not a = 1 or b is null", None, "NOT a = 1 OR b IS NULL", "p.csv"),
+    ],
+)
+def test_a_query_is_read(text: str, columns: set[str] | None, condition: str, origin: str) -> None:
+    found = read_query(text)
+    assert (found.columns, found.condition, found.origin) == (columns, condition, origin)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select age from 'p.csv'; drop table people", "more than one statement"),
+        ("select age from 'p.csv' limit 3", "more than columns"),
+        ("select distinct age from 'p.csv'", "more than columns"),
+        ("select age from 'p.csv' group by age", "more than columns"),
+        ("select age from 'p.csv' order by age", "more than columns"),
+        ("with t as (select 1) select * from 'p.csv'", "more than columns"),
+        ("select a from 'p.csv' union all select a from 'q.csv'", "no SELECT of the rows"),
+        ("select a.age from 'p.csv' a", "renames or computes"),
+        ("select age from 'p.csv' a", "in quotes"),
+        ("select age from 'p.csv', 'q.csv'", "more than columns"),
+        ("select age from 'p.csv' join 'q.csv' using (age)", "more than columns"),
+        ("select age from people", "in quotes"),
+        ("select age from read_csv('p.csv')", "in quotes"),
+        ("select age from (select * from 'p.csv')", "in quotes"),
+        ("select age from \"select * from 'p.csv'\"", "another query"),
+        ("select 1", "renames or computes"),
+        ("select age as sex from 'p.csv'", "renames or computes"),
+        ("select age as age from 'p.csv'", "renames or computes"),
+        ("select age * 10 as age from 'p.csv'", "renames or computes"),
+        ("select cast(x as varchar) as p from 'p.csv'", "renames or computes"),
+        ("select count(*) from 'p.csv'", "renames or computes"),
+        ("select * exclude (age) from 'p.csv'", "renames or computes"),
+        ("select * replace (age * 2 as age) from 'p.csv'", "renames or computes"),
+        ("select * rename (age as sex) from 'p.csv'", "renames or computes"),
+        ("select columns('a.*') from 'p.csv'", "renames or computes"),
+        ("select t.* from 'p.csv' t", "renames or computes"),
+        ("select from 'p.csv'", "selects no column"),
+        ("select * from 'p.csv' where", "cannot be read"),
+        ("select * from 'p.csv' where " + "(" * 5000, "cannot be read"),
+        ("select " + "age, " * 5000 + "age from 'p.csv'", "cannot be read"),
+    ],
+)
+def test_whatever_is_more_than_that_is_refused(query: str, message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        read_query(query)
+
+
+def test_an_engine_selects_nothing() -> None:
+    """A condition that nobody has priced counts no row."""
+    assert is_query("select age from 'people.csv'")
+    with pytest.raises(TableError, match="a query is no table"):
+        open_table("select * from 'people.csv' where sex = 'f'", Domain((Attribute("age", Integers(0, 9)),)))
+
+
+# -- one more engine --------------------------------------------------------------------------------
+# An engine is one file and its row in the suite: nothing else of the package is touched.
+
+
+PROGRAM = """
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.engine import open_table
+with open_table({address!r}, Domain((Attribute("age", Integers(0, 9)),))) as engine:
+    print(engine.counts([("age",)])[0].codes.tolist(), type(engine._table).__module__)
+"""
+
+
+def test_a_file_of_its_own_is_enough(tmp_path):
+    """A copy of the package with that one file more opens, and counts, the tables of the new engine."""
+    copy = tmp_path / "tetraodon"
+    shutil.copytree(Path(tetraodon.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(toy_source.__file__, copy / "engine" / "toy_source.py")
+    with duckdb.connect(str(tmp_path / "t.db")) as made:
+        made.execute("CREATE TABLE people AS SELECT 7 AS age")
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PROGRAM.format(
+        address=f"toy:{tmp_path}/t.db#people"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[0] == "[[7]] tetraodon.engine.toy_source"
+
+
+def test_every_file_of_that_name_is_an_engine():
+    files = Path(open_table.__code__.co_filename).parent.glob("*_source.py")
+    assert {"duckdb_source", "postgres_source", "spark_source", "ibis_source"} <= {file.stem for file in files}
+    assert {"postgresql://", "postgres://", "spark:"} == set(ADDRESSES)

@@ -1,3 +1,5 @@
+"""The database of a ledger: address, durability, failures."""
+
 from __future__ import annotations
 
 import os
@@ -10,12 +12,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 from tests.ledger.conftest import at_once
 
 from tetraodon.errors import BudgetExhausted, LedgerError
-from tetraodon.ledger import Ledger
+from tetraodon.ledger import Ledger, database
 from tetraodon.ledger.charging import Bill
-from tetraodon.ledger.database import Database, ledger_address
+from tetraodon.ledger.database import Database, explained, ledger_address
+
+# -- database0 --------------------------------------------------------------------------------------
+
 
 Started = Callable[..., "subprocess.Popen[str]"]
 
@@ -196,3 +202,155 @@ def test_a_missing_driver_is_named_without_credentials() -> None:
         Ledger("postgresql+nosuchdriver://ann:hunter2@db.example/budget")
     assert "hunter2" not in str(refusal.value)
     assert "db.example" in str(refusal.value)
+
+
+# -- address ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["sqlite:///a/b.db", "sqlite+pysqlite:///a/b.db", "a/b.db", Path("a/b.db")])
+def test_a_file_keeps_the_name_its_user_gave(given: str | Path) -> None:
+    address = ledger_address(given)
+    assert address.name == str(Path("a/b.db"))
+    assert address.path == os.path.abspath("a/b.db")
+    assert address.url.database == address.path
+
+
+def test_a_path_may_look_like_a_url() -> None:
+    assert ledger_address(Path("sqlite:/x?mode=memory")).path.endswith("sqlite:/x?mode=memory")
+
+
+@pytest.mark.parametrize("given", ["", ":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:"])
+def test_memory_forgets_and_is_refused(given: str) -> None:
+    with pytest.raises(LedgerError, match="would forget"):
+        ledger_address(given)
+
+
+@pytest.mark.parametrize(
+    "given", ["sqlite:///x.db?nolock=1&uri=true", "sqlite:///x.db?timeout=0", "sqlite://host/x.db"]
+)
+def test_parameters_that_could_switch_locks_off_are_refused(given: str) -> None:
+    with pytest.raises(LedgerError, match="no parameters"):
+        ledger_address(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "postgresql://ann:hunter2@db.example/budget",
+        "postgresql+psycopg://ann:hunter2@db.example:5432/budget?sslmode=require",
+        "postgresql://db.example/budget?user=ann&password=hunter2",
+    ],
+)
+def test_a_server_is_named_without_credentials(given: str) -> None:
+    address = ledger_address(given)
+    assert address.name.replace(":5432", "") == "postgresql://db.example/budget"
+    assert address.path == ""
+
+
+@pytest.mark.parametrize(
+    "given", ["mysql://ann:hunter2@h/d", "postgres://ann:hunter2@h/d", "://hunter2", "x://h:hunter2/d"]
+)
+def test_other_addresses_are_refused_without_showing_them(given: str) -> None:
+    with pytest.raises(LedgerError, match="Fix: give the path of a file") as refusal:
+        ledger_address(given)
+    assert "hunter2" not in str(refusal.value)
+
+
+# -- failures ---------------------------------------------------------------------------------------
+
+
+# Files that may not grow: what a full disk looks like to the database.
+NO_ROOM = """
+import os, resource, sys
+from tetraodon.errors import LedgerError
+from tetraodon.ledger import Ledger
+from tetraodon.ledger.charging import Bill
+path = sys.argv[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path), resource.RLIM_INFINITY))
+from tests.ledger.certificates import FREE
+item = {"policy": "x" * 100_000, "plan": "", "certificate": FREE}
+try:
+    Ledger(path).reserve("adult", Bill(asked=1, charged=1, item=item))
+except LedgerError as error:
+    print(error)
+"""
+
+
+def test_a_statement_and_its_values_are_never_shown() -> None:
+    error = OperationalError("SELECT secret", {"v": "secret"}, sqlite3.OperationalError("secret"))
+    told = explained(error, "budget.db")
+    assert "secret" not in str(told)
+    assert str(told).startswith("budget.db: ")
+    assert "Fix: " in str(told)
+
+
+@pytest.mark.parametrize("content", [b"junk", b"date,count\n" * 1000, b"SQLite format 3\x00" + b"j" * 5000])
+def test_a_file_that_is_no_database_is_refused_and_kept(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    ledger = Ledger(path)
+    with pytest.raises(LedgerError, match=r"budget\.db: (this is not a ledger|the ledger is damaged)"):
+        ledger.open("adult", 1, {})
+    with pytest.raises(LedgerError, match="Fix: "):
+        ledger.accounts()
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_ledger_is_refused(ledger: Ledger, path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with pytest.raises(LedgerError, match="damaged"):
+        ledger.accounts()
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        Ledger(tmp_path).open("adult", 1, {})
+
+
+def test_a_folder_that_cannot_be_written_charges_nothing(ledger: Ledger, path: Path, item: dict[str, object]) -> None:
+    # The journal cannot be made where something else already is; this stops the superuser too.
+    blocked = path.with_name(path.name + "-journal")
+    blocked.mkdir()
+    with pytest.raises(LedgerError, match="Fix: check that"):
+        ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
+    blocked.rmdir()
+    assert ledger.account("adult").charged == 0
+
+
+def test_a_ledger_that_may_not_be_written_charges_nothing_but_can_be_read(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, item: dict[str, object]
+) -> None:
+    monkeypatch.setattr(database, "PRAGMAS", (*database.PRAGMAS, "query_only=ON"))
+    with pytest.raises(LedgerError, match="may not be written, so nothing was charged"):
+        ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
+    assert ledger.account("adult").charged == 0
+
+
+def test_a_full_database_charges_nothing(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, item: dict[str, object]
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(database, "PRAGMAS", (*database.PRAGMAS, "max_page_count=1"))
+        with pytest.raises(LedgerError, match="the disk is full, so nothing was charged"):
+            ledger.reserve("adult", Bill(asked=1, charged=1, item={**item, "plan": "x" * 100_000}))
+    assert ledger.account("adult").charged == 0
+
+
+def test_a_full_disk_charges_nothing(ledger: Ledger, path: Path, start: Started) -> None:
+    said, _ = start(NO_ROOM, path).communicate()
+    assert "Fix: " in said
+    assert "so nothing was charged" in said or "cannot be read or written" in said
+    assert ledger.account("adult").charged == 0
+    assert ledger.entries() == ()
+
+
+def test_a_ledger_kept_by_another_is_refused_in_the_end(
+    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError, match="another process kept the ledger"):
+        Ledger(path).record_refusal("adult", "refused")
+    assert ledger.account("adult").charged == 0
+    other.close()

@@ -11,7 +11,7 @@ from psycopg import sql
 from sqlalchemy import create_engine
 from tests.ledger.certificates import FREE
 from tests.ledger.conftest import at_once
-from tests.ledger.test_chain import spend_together
+from tests.ledger.test_entries import spend_together
 from tests.ledger.test_postgres import address as address  # the fixture
 from tests.services import needs_postgres
 

@@ -1,20 +1,58 @@
-"""The promise in words: every number from the graph by brute force, and no sentence that it does not imply."""
+"""Explanations in words: examples, secrets, attackers, tables, numbers."""
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 import math
+import random
 import re
+from decimal import Decimal
+from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.policy.breadth_first import distances
+from tests.policy.mistakes import small
 from tests.policy.policies import policies
+from tests.policy.test_build_attackers import CHAIN, CONTACTS, read
 
-from tetraodon.policy.explain import explain
+import tetraodon as td
+from tetraodon.display import listing, number_of
+from tetraodon.domain import Attribute, Categories, Dates, Grid, Integers
+from tetraodon.exact.zcdp import rho_at
+from tetraodon.noise import laplace_pmf
+from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.explain import changed_belief, explain, power
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.promise_words import (
+    against_whom,
+    beliefs,
+    cost_of_dependence,
+    fact_in_words,
+    factor_examples,
+    forgiven,
+    kind_of,
+    known_in_words,
+    people,
+    presence_example,
+    record_examples,
+    said,
+    secret_sentences,
+    shown_epsilon,
+    steps_text,
+    view_sentences,
+)
+from tetraodon.policy.promise_words import said as filled_in
 from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.policy.words import chance, length, moves, odds, percent, times, valued
+
+# -- explain0 ---------------------------------------------------------------------------------------
+# The promise in words: every number from the graph by brute force, and no sentence that it does not imply.
+
 
 SURVEY = {
     "dataset": "d",
@@ -223,3 +261,513 @@ def test_presence_alone_is_told_by_its_name() -> None:
     document = {"dataset": "d", "attributes": {"x": [1, 2]}, "secrets": "none but presence", "budget": {"epsilon": 1}}
     assert "Presence is the only secret" in explain(load_policy(document)).text
     assert "Presence is the only secret" not in explain(load_policy(document | {"secrets": {}})).text
+
+
+# -- examples ---------------------------------------------------------------------------------------
+# Examples show what is near and what is far, without writing anything out.
+
+
+def policy_of(secret: object, form: object, **more: object) -> Policy:
+    return load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"a": form, "b": {"integer": [0, 99]}},
+            "secrets": {"a": secret, "b": {"within": 10}},
+            "budget": {"epsilon": 1},
+            **more,
+        }
+    )
+
+
+def steps_of(policy: Policy) -> list[int | None]:
+    return [example.steps for example in factor_examples(policy, policy.graph.factors[0])]
+
+
+def test_nearest_first_and_both_sides_of_the_limit() -> None:
+    assert steps_of(policy_of({"within": 10}, {"integer": [0, 99]})) == [1, 1, 2, 3, 10]
+    assert steps_of(policy_of({"blocks": [[0, 49], [50, 99]]}, {"integer": [0, 99]})) == [1, None, None]
+    assert steps_of(policy_of({"pairs": [["a", "b"]]}, ["a", "b", "c"])) == [1, None]
+    assert steps_of(policy_of("everything", ["a", "b", "c"])) == [1, 1]
+    assert steps_of(policy_of("public", ["a", "b"])) == [None]
+    assert steps_of(policy_of("everything", ["a"])) == []
+
+
+def test_whole_records_differ_in_everything_that_has_secrets() -> None:
+    near, far = record_examples(policy_of({"within": 1}, {"integer": [0, 9]}, together="one attribute at a time"))
+    assert (near.steps, far.names) == (2, ("a", "b"))
+    assert next(example.steps for example in record_examples(policy_of({"within": 1}, {"integer": [0, 9]}))) == 1
+    assert record_examples(policy_of("public", ["x", "y"])) == ()
+
+
+def test_a_joint_metric_has_examples_along_each_axis() -> None:
+    together = {"metric": "l1", "over": ["a", "b"], "within": 2}
+    policy = policy_of("x", {"integer": [0, 9]}, secrets={}, together=together)
+    sentences = [example.sentence for example in factor_examples(policy, policy.graph.factors[0])]
+    assert sentences[0].startswith("a 4, b 49 rather than a 5, b 49: the odds move at most 2.72 times (one step")
+    assert steps_of(policy) == [1, 1, 1, 1, 2, 2, 54]
+
+
+def test_presence() -> None:
+    example = presence_example(policy_of("public", ["x", "y"], presence="secret"))
+    assert (example.steps, example.second) == (1, None)
+    assert json.loads(json.dumps(example.document))["odds_at_most"] == "2.72"
+
+
+def test_no_bound_is_null() -> None:
+    policy = policy_of("public", ["x", "y"])
+    [example] = factor_examples(policy, policy.graph.factors[0])
+    assert example.document == {
+        "attributes": ["a"],
+        "x": "x",
+        "y": "y",
+        "steps": None,
+        "odds": None,
+        "odds_at_most": None,
+        "truthful": None,
+        "truthful_at_most": None,
+    }
+
+
+def test_steps_in_words() -> None:
+    assert [steps_text(d) for d in (1, 3, math.inf)] == ["one step", "3 steps", "no chain of steps"]
+
+
+# -- secrets in words -------------------------------------------------------------------------------
+# What the secrets of an attribute say, as sentences that the graph implies and nothing more.
+
+
+NUMBER = {"integer": [0, 9]}
+
+
+def secret_said(form: object, secret: object, **more: object) -> str:
+    document = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"a": form, "b": {"real": [0, 30], "step": 10}},
+        "secrets": {} if secret is None else {"a": secret},
+        "budget": {"epsilon": 1},
+        **more,
+    }
+    policy = load_policy(document)
+    return " ".join(secret_sentences(policy, policy.graph.factors[0]))
+
+
+@pytest.mark.parametrize(
+    ("form", "secret", "words"),
+    [
+        (NUMBER, None, "Any two values of a are a secret: one step apart."),
+        (NUMBER, {"within": 9}, "Any two values of a are a secret: one step apart."),
+        (NUMBER, {"blocks": [[0, 9]]}, "Any two values of a are a secret: one step apart."),
+        (["x", "y"], {"pairs": [["x", "y"]]}, "Any two values of a are a secret: one step apart."),
+        (["x"], "public", "a has a single value: there is nothing to tell apart."),
+        (["x", "y"], "public", "a is not protected: anyone may learn it from a release."),
+        (["x", "y"], {"blocks": [["x"], ["y"]]}, "a is not protected: anyone may learn it from a release."),
+        (
+            NUMBER,
+            {"within": 2.5},
+            "at most 2 apart are a secret: one step apart. Values further apart are protected less",
+        ),
+        (NUMBER, {"blocks": [[0, 3], [4, 9]]}, "The blocks are: 0 to 3; 4 to 9. Which of the blocks a person is in is"),
+        (["x", "y", "z"], {"blocks": [["x", "z"], ["y"]]}, "The blocks are: x and z; y."),
+        (NUMBER, {"blocks": [[n, n] for n in range(8)] + [[8, 9]]}, "; and 1 more."),
+        (NUMBER, {"pairs": [[0, 1], [1, 3]]}, "one step apart: 0 and 1; 1 and 3. Two values joined by a chain"),
+        (NUMBER, {"pairs": [[n, n + 1] for n in range(9)]}, "; and 1 more."),
+        ({"ordered": ["l", "m", "h"]}, {"within": 1}, "that are at most 1 rank apart"),
+        ({"date": ["2020-01-01", "2020-12-31"]}, {"within": 7}, "that are at most 7 days apart"),
+    ],
+)
+def test_what_is_said(form: object, secret: object, words: str) -> None:
+    assert words in secret_said(form, secret)
+
+
+@pytest.mark.parametrize("secret", [{"within": 2}, {"blocks": [[0, 3], [4, 9]]}, {"pairs": [[0, 1]]}, "public"])
+def test_presence_leaves_nothing_unprotected(secret: object) -> None:
+    words = secret_said(NUMBER, secret, presence="secret")
+    assert "two steps apart, because it is a secret whether a person is in the data" in words
+    assert "not protected" not in words
+    keyed = secret_said(NUMBER, secret, individuals={"key": "k", "at most": 2})
+    assert "because it is a secret how many rows a person has" in keyed
+
+
+def test_a_joint_metric() -> None:
+    together = {"metric": "l2", "over": ["a", "b"], "within": 3}
+    words = secret_said(NUMBER, None, together=together)
+    assert "a and b are measured together. Two points at most 3 apart in the l2 metric are a secret" in words
+    assert "No step changes b, whose grid is wider than that: b is not protected." in words
+    hidden = secret_said(NUMBER, None, together=together, presence="secret")
+    assert "not protected" not in hidden
+
+
+def policy(**budget: object) -> Policy:
+    return load_policy({"dataset": "d", "attributes": {"a": {"integer": [0, 9]}}, "budget": budget})
+
+
+def passed(policy: Policy) -> str:
+    (told,) = filled_in("forgiven", policy, *forgiven(policy))
+    return told
+
+
+def test_the_numbers_are_those_of_the_budget() -> None:
+    told = passed(policy(epsilon=1, delta="1e-6"))
+    assert "1 in 1,000,000" in told
+    assert "1 in 500,000" in told
+    assert "1 in 268,941" in told  # 1 / (1e-6 (1 + e))
+    assert told in explain(policy(epsilon=1, delta="1e-6")).parts[0].sentences
+    assert "delta" not in " ".join(explain(policy(epsilon=1)).parts[0].sentences).lower()
+
+
+def test_a_budget_in_zcdp_says_so() -> None:
+    found = policy(rho="0.5")
+    assert "rho 0.5 in zCDP" in passed(found)
+    assert shown_epsilon(found.epsilon) == "5.222"
+    assert shown_epsilon(Fraction(1, 10)) == "0.1"
+
+
+def test_odds_twice_as_far_come_up_as_seldom_as_is_said() -> None:
+    """Gaussian noise at the rho that the budget allows: the loss is normal with mean rho and variance 2 rho."""
+    for epsilon in (0.1, 1.0, 5.0):
+        rho = float(rho_at(Fraction(str(epsilon)), Fraction(1, 10**6)))
+        far = (epsilon + math.log(2) - rho) / math.sqrt(2 * rho)
+        assert math.erfc(far / math.sqrt(2)) / 2 <= 2e-6
+
+
+def test_those_with_a_rule_come_first_and_the_rest_are_everybody_else() -> None:
+    groups = {"by": "c", "rules": {"c": "none", "b": {"secrets": {"x": {"within": 2}}}}}
+    policy = load_policy(small(secrets={"c": "public"}, groups=groups))
+    found = people(policy)
+    assert [(own.whom, own.by, own.codes) for own in found] == [
+        ("people whose c is b", "c", (1,)),
+        ("people whose c is c", "c", (2,)),
+        ("everybody else", "c", (0,)),
+    ]
+    assert [own.policy.graph.has_edges for own in found] == [True, False, True]
+    assert all(own.policy.graph == policy.graph.of_group(own.codes[0]) for own in found)
+    assert found[1].one == (0, 0, 2, 0, 0, 0)
+
+
+def test_groups_that_share_their_secrets_are_told_together() -> None:
+    policy = load_policy(small(secrets={"c": "public"}, groups={"by": "c", "rules": {"a": "none", "b": "none"}}))
+    assert [own.whom for own in people(policy)] == ["people whose c is a or b", "everybody else"]
+
+
+# -- table in words ---------------------------------------------------------------------------------
+# What a policy says of the table, in sentences: several rows per person, values that do not belong, known figures.
+
+
+def keyed(most: int, **changed: object) -> td.Policy:
+    attributes = {"x": {"integer": [0, 9]}, "y": ["a", "b"]}
+    person = {"key": "person", "at most": most}
+    return td.load_policy(
+        {"dataset": "d", "individuals": person, "attributes": attributes, "budget": {"epsilon": 1}, **changed}
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "cut"),
+    [
+        ({}, True),
+        ({"secrets": {"x": {"within": 9}}}, True),
+        ({"secrets": {"x": {"within": 8}}}, False),
+        ({"secrets": {"y": "public"}}, False),
+        ({"together": "one attribute at a time"}, False),
+        ({"together": {"at most": 2}}, True),
+    ],
+)
+def test_people_with_more_rows_are_left_out_unless_any_two_records_are_a_secret(
+    changed: dict[str, object], cut: bool
+) -> None:
+    policy = keyed(3, **changed)
+    assert policy.cuts_rows is cut
+    (told,) = said("whose_rows", policy, "3 rows")
+    assert ("only that many are used" in told) is cut
+    assert ("is left out with all of them" in told) is not cut
+    assert told in td.explain(policy).text.replace("\n", " ")
+
+
+def test_a_step_and_its_cost() -> None:
+    assert "up to 3 rows" in said("rows_in_a_step", keyed(3))[0]
+    assert "3 times that of one row" in said("cost_of_rows", keyed(3))[0]
+    assert said("cost_of_rows", keyed(1)) == ()
+
+
+def test_values_outside_are_refused_or_clamped_and_not_both() -> None:
+    view = {**POLICY, "adversary": {"prior": {"d": "0.1"}, "posterior": 0.5}}
+    alone = explain(load_policy(view)).text
+    assert "a table with a value beyond the ends is refused" in alone
+    assert "nearer end" not in alone
+    both = " ".join(explain(load_policy({**view, "release": [{"name": "ages", "histogram": "age"}]})).text.split())
+    assert "This is how a release reads them." in both
+    assert "nearer end" in both
+
+
+POLICY = {
+    "dataset": "d",
+    "attributes": {"sex": ["F", "M"], "age": {"integer": [0, 99]}},
+    "secrets": {"age": {"within": 5}},
+    "together": "one attribute at a time",
+    "known": [
+        {"count": "all"},
+        {"count": "sex = 'F'"},
+        {"marginal": ["sex", "age"], "bins": {"age": [[0, 17], [18, 99]]}},
+        {"rectangle": {"age": [10, 20]}},
+    ],
+    "budget": {"epsilon": 1},
+}
+
+
+def test_every_kind_of_fact() -> None:
+    policy = td.load_policy(POLICY)
+    assert [fact_in_words(entry.fact, policy.domain) for entry in policy.known] == [
+        "how many records there are",
+        "how many records satisfy sex = 'F'",
+        "the exact table by sex and groups of age",
+        "how many records have age 10 to 20",
+    ]
+
+
+def test_only_single_steps_are_bounded() -> None:
+    for presence in ("public", "secret"):
+        told = td.explain(td.load_policy({**POLICY, "presence": presence}))
+        assert "Everybody is taken to know the exact table by sex and groups of age." in told.text
+        assert {example.steps for example in told.examples} <= {None, 1}
+        assert not re.search(r"two steps|more step|odds multiply|two values that two", told.text)
+        assert "No other exact figure" in " ".join(told.text.split())
+    nothing = td.explain(td.load_policy({**POLICY, "known": []}))
+    assert "known already" not in nothing.text
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ({"at least": 1}, "that at least 1 record satisfies x = 3"),
+        ({"at most": 100}, "that at most 100 records satisfy x = 3"),
+        ({"at least": 1, "at most": 2}, "that at least 1 and at most 2 records satisfy x = 3"),
+    ],
+)
+def test_one_record_is_not_several(ends: dict[str, int], told: str) -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"x": {"integer": [0, 9]}},
+            "budget": {"epsilon": 1},
+            "known": [{"count": "x = 3", **ends}],
+        }
+    )
+    assert known_in_words(policy.known[0], policy.domain) == told
+
+
+# -- attackers in words -----------------------------------------------------------------------------
+# Who might attack, in words: what rows depend on, and what a view's attacker may come to believe.
+
+
+def test_every_kind_says_what_is_not_covered() -> None:
+    for entry in ("independent", {"groups": "home", "at most": 5}, {"chain": CHAIN}, {"contacts": CONTACTS}):
+        attackers = read([entry]).attackers
+        assert "not covered" in against_whom(attackers)
+        assert against_whom(attackers) in explain(read([entry])).document["parts"][-3]["sentences"]
+
+
+def test_groups_and_chains_say_what_they_cost() -> None:
+    assert cost_of_dependence(read(["independent"]).attackers) == ()
+    assert "5 rows" in cost_of_dependence(read([{"groups": "home", "at most": 5}]).attackers)[0]
+    assert "at most 1.282 times" in cost_of_dependence(read([{"contacts": CONTACTS}]).attackers)[0]
+    (told,) = cost_of_dependence(read([{"chain": CHAIN}]).attackers)
+    assert told in " ".join(explain(read([{"chain": CHAIN}])).text.split())
+
+
+def test_only_what_adds_up_is_said_to_add_up() -> None:
+    assert "do not simply add up" in said("releases_add_up", kind_of(read([{"chain": CHAIN}]).attackers))[0]
+    assert (
+        "all releases from the same data add up" in said("releases_add_up", kind_of(read(["independent"]).attackers))[0]
+    )
+
+
+ATTACKERS_IN_WORDS_POLICY = {
+    "dataset": "people",
+    "attributes": {"age": {"integer": [20, 39]}, "nationality": ["American", "British", "Indian"]},
+    "budget": {"epsilon": 3},
+}
+
+
+def told(**adversary: object) -> str:
+    return " ".join(
+        view_sentences(load_policy({**ATTACKERS_IN_WORDS_POLICY, "adversary": {"posterior": 0.5, **adversary}}))
+    )
+
+
+@given(st.fractions(Fraction(1, 10**9), Fraction(1, 2)), st.fractions(Fraction(51, 100), Fraction(99, 100)))
+def test_numbers_are_rounded_so_that_they_hold(prior: Fraction, gamma: Fraction) -> None:
+    first, second = beliefs(Adversary(d=prior, gamma=gamma), prior)
+    before, after = (
+        Fraction(number) for number in re.findall(r"probability at most ([\d.e-]+),.* more than ([\d.]+)%", first)[0]
+    )
+    assert prior * Fraction(999, 1000) <= before <= prior
+    assert 100 * gamma <= after <= 100 * gamma * Fraction(1001, 1000)
+    kept = re.search(r"fall below ([\d.e-]+) of", second)
+    assert kept is not None
+    assert Fraction(kept[1]) <= prior / gamma
+
+
+def test_nothing_is_said_where_nobody_is_named() -> None:
+    assert view_sentences(load_policy(ATTACKERS_IN_WORDS_POLICY)) == ()
+
+
+@pytest.mark.parametrize(
+    ("adversary", "words"),
+    [
+        (
+            {"prior": {"d": 0.2}},
+            "will not believe it with more than 50% after. Nor will their belief in it fall below 0.4",
+        ),
+        (
+            {"prior": {"k": 2}, "records": 6},
+            "That prior is 2 times n/m, the average chance of a tuple: 6 records, divided",
+        ),
+        ({"prior": {"k": 2}}, "with probability at most 2 n/m, that the table has some record"),
+        ({"prior": {"k": 2}}, "the number of records, divided by 60 possible tuples"),
+        ({"prior": {"d": 0.2}, "kind": "exclusive"}, "of which exactly one is in the table"),
+        ({"prior": {"d": 0.2}, "kind": "exclusive"}, "may fall: that cannot be excluded"),
+        ({"prior": {"d": 0.2}, "views": 6}, "That holds for all 6 planned views together"),
+        ({"prior": {"d": 0.2}, "rows": "distinct"}, "no two records of the table are equal"),
+        ({"prior": {"d": 0.2}}, "may be up to epsilon 3"),
+    ],
+)
+def test_what_is_said_of_attackers_in_words(adversary: dict, words: str) -> None:
+    assert words in told(**adversary)
+
+
+def test_whoever_links_is_told_of_unless_named() -> None:
+    assert "knows a person but for one attribute may read that one" in told(prior={"d": 0.2})
+    assert "may read that one" not in told(prior={"d": 0.2}, kind="exclusive")
+
+
+def test_groups_beside_what_is_known_are_not_said_to_be_cut() -> None:
+    """A table with more rows of a group is then refused, so that nobody is told that some are left out."""
+    attackers = read([{"groups": "home", "at most": 5}]).attackers
+    assert "only that many are counted" in against_whom(attackers)
+    assert "more than 5 rows, or a row has none, is refused" in against_whom(attackers, 1)
+    assert "only that many are counted" not in against_whom(attackers, 1)
+
+
+# -- other readings ---------------------------------------------------------------------------------
+# Tests and beliefs after a release, beside all tests and priors of small worlds.
+
+
+@given(st.fractions(Fraction(1, 100), 4, max_denominator=100), st.fractions(Fraction(1, 50), Fraction(1, 2)))
+def test_no_test_of_a_noisy_count_is_stronger(epsilon: Fraction, alarm: Fraction) -> None:
+    """The best tests of one count against the next are thresholds (Neyman and Pearson), with a coin there."""
+    most = float(power(epsilon, Fraction(0), alarm))
+    chances = [laplace_pmf(1 / epsilon, k) for k in range(-60, 61)]
+    found, left = 0.0, float(alarm)
+    for below, above in zip(reversed(chances), reversed([0.0, *chances[:-1]]), strict=True):
+        share = min(1.0, left / below) if below else 1.0
+        found, left = found + share * above, left - share * below
+        if share < 1:
+            break
+    assert found <= most + 1e-9
+
+
+def test_the_power_is_attained_where_an_output_is_as_likely_as_allowed() -> None:
+    """A coin that tells the truth with chance e^epsilon / (1 + e^epsilon), and a test that trusts it half the time."""
+    truth = math.e / (1 + math.e)
+    alarm = Fraction(1, 20)
+    trusted = float(alarm) / (1 - truth)
+    assert float(power(Fraction(1), Fraction(0), alarm)) == pytest.approx(truth * trusted)
+    assert float(power(Fraction(0), Fraction(1, 100), alarm)) == pytest.approx(0.06)
+
+
+def test_no_belief_changes_further_and_some_changes_as_far() -> None:
+    """Two records of two values, the first told by a coin: every event, priors at random, the record a step off."""
+    chance, worst = random.Random(1), 0.0
+    datasets = list(itertools.product((0, 1), repeat=2))
+    truth = math.e / (1 + math.e)
+    for _ in range(4000):
+        prior = [chance.random() ** 4 for _ in datasets]
+        seen = [truth if dataset[0] == 1 else 1 - truth for dataset in datasets]
+        off = [1 - each for each in seen]
+        after = [[p * s for p, s in zip(prior, told, strict=True)] for told in (seen, off)]
+        after = [[each / sum(side) for each in side] for side in after]
+        apart = sum(abs(one - other) for one, other in zip(*after, strict=True)) / 2
+        worst = max(worst, apart)
+    most = float(changed_belief(Fraction(1)))
+    assert most == pytest.approx(math.tanh(0.5))
+    assert most * 0.999 < worst <= most + 1e-12
+
+
+def test_what_is_said_of_other_readings() -> None:
+    base = {"dataset": "d", "presence": "public", "attributes": {"x": {"integer": [0, 9]}}, "budget": {"epsilon": 1}}
+
+    def told(**changes: object) -> str:
+        return td.explain({**base, **changes}).text.replace("\n", " ")
+
+    assert "at most 13.6% of cases" in told()
+    assert "46.3 percentage points" in told()
+    forgiving = told(budget={"epsilon": 1, "delta": 0.001})
+    assert "at most 13.7% of cases" in forgiving
+    assert "percentage points" not in forgiving
+    assert "other ways" not in told(budget={"epsilon": 20})
+    assert "other ways" not in told(secrets={"x": "public"})
+
+
+# -- words ------------------------------------------------------------------------------------------
+# Numbers in words: what is 'at most' is never rounded down.
+
+
+epsilons = st.fractions(Fraction(1, 1000), 40, max_denominator=1000)
+
+
+@given(epsilons, st.integers(0, 10))
+def test_odds_and_chances_are_the_formulas_rounded_up(epsilon: Fraction, steps: int) -> None:
+    exact = odds(epsilon, steps)
+    assert math.isclose(float(exact), math.exp(epsilon * steps), rel_tol=1e-12)
+    said = Decimal(times(exact).replace(",", ""))
+    assert exact <= said <= max(exact + Decimal("0.01"), exact * Decimal("1.1"))
+    share = chance(epsilon, steps)
+    assert math.isclose(float(share), 1 / (1 + math.exp(-epsilon * steps)), rel_tol=1e-12)
+    assert share * 100 <= Decimal(percent(share)[:-1]) < share * 100 + Decimal("0.1")
+
+
+def test_beyond_all_sense_nothing_is_computed() -> None:
+    assert odds(Fraction(10**30), 10**12).is_infinite()
+    assert chance(Fraction(10**30), 10**12) == 1
+    assert moves(odds(Fraction(10**30), 10**12)) == moves(odds(Fraction(300), 1)) == "more than 1e+100 times"
+    assert moves(odds(Fraction(1), 1)) == "at most 2.72 times"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "said"), [(6, "99.8%"), (7, "99.91%"), (12, "99.9994%"), (17, "99.999996%"), (50, "100%")]
+)
+def test_a_share_that_is_nearly_all_is_not_said_to_be_all(epsilon: int, said: str) -> None:
+    assert percent(chance(Fraction(epsilon), 1)) == said
+
+
+def test_lists() -> None:
+    assert listing(["a"]) == "a"
+    assert listing("abc") == "a, b and c"
+    assert listing("abcdefghijk", most=3) == "a, b, c and 8 more"
+    assert (number_of(1, "row"), number_of(3, "row")) == ("1 row", "3 rows")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "said"),
+    [
+        (Attribute("a", Integers(0, 9), unit="USD"), "2 USD"),
+        (Attribute("a", Grid(Fraction(0), Fraction(1), Fraction(1, 4))), "0.5"),
+        (Attribute("a", Categories(("a", "b", "c"), ordered=True), other=0), "2 ranks"),
+    ],
+)
+def test_lengths(attribute: Attribute, said: str) -> None:
+    assert length(attribute, 2) == said
+
+
+def test_days() -> None:
+    days = Attribute("d", Dates(dt.date(2020, 1, 1), dt.date(2020, 1, 9)))
+    assert (length(days, 1), length(days, 7)) == ("1 day", "7 days")
+
+
+def test_values_have_names_where_there_are_several() -> None:
+    age, loss = Attribute("age", Integers(0, 9)), Attribute("loss", Integers(0, 9), unit="USD")
+    assert valued([loss], [3]) == "3 USD"
+    assert valued([age, loss], [3, 4]) == "age 3, loss 4 USD"
+    assert valued([age, loss], [3, 4], most=1) == "age 3, ..."

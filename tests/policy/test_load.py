@@ -1,9 +1,11 @@
-"""Policy files that say something, and everything that is wrong with those that do not."""
+"""Policies loaded whole, in part, and written back."""
 
 from __future__ import annotations
 
 import copy
+import json
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,12 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.policy.mistakes import FILE, WRONG, small
+from tests.policy.policies import policies
 
 import tetraodon as td
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.exact.zcdp import epsilon_at
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.draft import starter
+from tetraodon.policy.load import load_policy, parse_partial
+from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.query.kinds import count
+from tetraodon.query.query import plain
+
+# -- load0 ------------------------------------------------------------------------------------------
+# Policy files that say something, and everything that is wrong with those that do not.
 
 
 def saved(folder: Path, text: str | bytes) -> Path:
@@ -281,3 +291,208 @@ def test_nothing_may_be_secret_but_presence(form: type) -> None:
         load_policy(document | {"presence": "public"})
     with pytest.raises(PolicyError, match="write none but presence, or"):
         load_policy(document | {"secrets": "nothing"})
+
+
+# -- held -------------------------------------------------------------------------------------------
+# A policy file while it is written: what is wrong with it, and as much of a policy as can be looked at already.
+
+
+TEXT = """\
+dataset: people
+presence: public
+attributes:
+  age: {integer: [0, 99]}
+  sex: [F, M]
+secrets: {age: {within: 5}}
+budget: {epsilon: 1}
+release:
+- {name: ages, histogram: age}
+- {name: broken, histogram: nobody}
+- {name: sexes, histogram: sex}
+- {name: worse, mean: sex}
+"""
+
+
+def test_every_problem_has_its_path_line_words_and_fix() -> None:
+    with pytest.raises(PolicyError) as caught:
+        load_policy(TEXT)
+    found = caught.value.problems
+    assert [(problem.path[:2], problem.line) for problem in found] == [(("release", 1), 10), (("release", 3), 12)]
+    assert all(problem.what and problem.fix for problem in found)
+    assert parse_partial(TEXT).problems == found
+
+
+def test_a_finished_file_is_its_policy() -> None:
+    text = TEXT.replace("nobody", "sex").replace("mean: sex", "mean: age")
+    held = parse_partial(text)
+    assert held.problems == held.left_out == ()
+    assert held.policy == load_policy(text)
+
+
+def test_unfinished_questions_are_left_out_and_keep_their_place_in_the_file() -> None:
+    held = parse_partial(TEXT)
+    assert held.left_out == (("release", 1), ("release", 3))
+    assert held.policy is not None
+    assert [item.name for item in held.policy.items] == ["ages", "sexes"]
+    # once the column is taken out, a question about it is unfinished too: its place is counted in the file
+    held = parse_partial(TEXT.replace("[F, M]", "CONFIRM").replace("nobody", "age"))
+    assert held.policy is not None
+    assert sorted(held.left_out, key=str) == [("attributes", "sex"), ("release", 2), ("release", 3)]
+    assert [item.name for item in held.policy.items] == ["ages", "broken"]
+
+
+def test_a_fresh_draft_can_be_held() -> None:
+    held = parse_partial(starter([("age", "integer"), ("member", "boolean")], "people"))
+    assert held.policy is not None
+    assert held.policy.domain.names == ("member",)
+    assert [problem.path for problem in held.problems] == [("attributes", "age", "integer", n) for n in (0, 1)]
+    assert parse_partial(starter([("age", "integer")], "people")).policy is None  # no column is left
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{age: {within: 5}}", "{age: {within: -5}}"),
+        ("{age: {within: 5}}", "{height: public}"),
+        ("presence: public", "presence: maybe"),
+        ("budget:", "attackers: [everybody]\nbudget:"),
+        ("budget:", "known: [{count: nobody = 3, is: 4}]\nbudget:"),
+        ("budget:", "individuals: {key: id, at most: none}\nbudget:"),
+        ("budget:", "groups: {by: nobody, rules: {F: none}}\nbudget:"),
+        ("budget:", "sekrets: {}\nbudget:"),
+        ("dataset: people", "dataset: [people"),
+    ],
+)
+def test_a_promise_is_never_shown_without_a_part_of_it(old: str, new: str) -> None:
+    held = parse_partial(TEXT.replace(old, new))
+    assert held.policy is None
+    assert held.problems
+
+
+def test_what_is_beside_the_promise_may_be_unfinished() -> None:
+    held = parse_partial(TEXT.replace("budget: {epsilon: 1}", "budget: {epsilon: much}\npublisher: {contakt: x}"))
+    assert held.policy is not None
+    assert {("budget",), ("publisher",)} <= {*held.left_out}
+
+
+# -- canonical --------------------------------------------------------------------------------------
+# The normal form of a policy reads back as the same policy, wherever it has been kept.
+
+
+@settings(max_examples=200, deadline=None)
+@given(policies())
+def test_documents_read_back_as_equal_policies(document: dict) -> None:
+    policy = load_policy(document)
+    kept = json.loads(json.dumps(policy.document, sort_keys=True, allow_nan=False))
+    again = load_policy(kept)
+    assert again == policy
+    assert again.document == policy.document
+    assert kept == policy.document
+
+
+def test_ways_to_say_the_same_have_one_document() -> None:
+    one = {"dataset": "d", "attributes": {"x": {"integer": ["0", 9]}}, "budget": {"epsilon": "1.0"}}
+    long = {
+        "tetraodon": 1,
+        "dataset": "d",
+        "individuals": "one row each",
+        "presence": "secret",
+        "attributes": [{"name": "x", "integer": [0, 9], "missing": 0}],
+        "secrets": {"x": "everything"},
+        "together": {"at most": 3},
+        "known": [],
+        "attackers": ["independent"],
+        "budget": {"epsilon": 1},
+        "release": [],
+    }
+    assert load_policy(one) == load_policy(long)
+    assert load_policy(one).document == load_policy(long).document == {**long, "together": "all at once"}
+
+
+def test_numbers_are_exact() -> None:
+    assert [plain(Fraction(1, 10)), plain(Fraction(4, 2)), plain(Fraction(1, 3))] == ["0.1", 2, "1/3"]
+
+
+def test_the_order_of_attributes_and_ranges_survives_sorted_keys() -> None:
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"z": {"integer": [0, 9]}, "a": ["x", "y"]},
+            "budget": {"epsilon": 1},
+            "release": [{"name": "r", "ranges": {"z": {"old": [5, 9], "all": [0, 9]}}}],
+        }
+    )
+    kept = load_policy(json.loads(json.dumps(policy.document, sort_keys=True)))
+    assert kept.domain.names == ("z", "a")
+    assert [name for name, _, _ in kept.items[0].query.named] == ["old", "all"]
+
+
+def test_the_office_s_words_for_items_and_units_survive() -> None:
+    item = {"name": "n", "title": "How many", "notes": "Not those\n  abroad.", "count": "all"}
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"x": {"integer": [0, 9], "unit": ["child", "children"]}},
+            "budget": {"epsilon": 1},
+            "release": [item, {"name": "m", "mean": "x", "notes": ["One.", "Two."]}],
+        }
+    )
+    assert [(item.title, item.notes) for item in policy.items] == [
+        ("How many", ("Not those abroad.",)),
+        ("", ("One.", "Two.")),
+    ]
+    assert policy.domain["x"].measured(1) == "1 child"
+    assert load_policy(json.loads(json.dumps(policy.document))) == policy
+    assert "title" not in policy.document["release"][1]
+
+
+@pytest.mark.parametrize("word", ["among", "of"])
+def test_a_part_of_the_records_is_written_back_with_one_word(word: str) -> None:
+    policy = {"dataset": "d", "attributes": {"x": {"integer": [0, 9]}}, "budget": {"epsilon": 1}}
+    one, other = (
+        load_policy({**policy, "release": [{"name": "n", "median": "x", key: "x > 3"}]}) for key in (word, "where")
+    )
+    assert one == other
+    assert one.document == other.document
+
+
+# -- policy -----------------------------------------------------------------------------------------
+# The policy as a value.
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"a": ["x", "y", "z"], "b": ["x", "y"]},
+            "secrets": {"a": "public"},
+            "budget": {"epsilon": 1},
+        }
+    )
+
+
+def test_checks_fire(policy: Policy) -> None:
+    with pytest.raises(PolicyError, match="epsilon is not positive"):
+        policy.with_epsilon(Fraction(0))
+    with pytest.raises(PolicyError, match="two items are called 'n'"):
+        replace(policy, items=(Item("n", count()), Item("n", count())))
+    with pytest.raises(PolicyError, match="share"):
+        Item("n", count(), Fraction(-1))
+
+
+def test_plain_differential_privacy_makes_any_two_records_a_secret(policy: Policy) -> None:
+    assert policy.graph.distance(("x", "x"), ("y", "x")) == float("inf")
+    assert policy.plain().graph.is_edge(("x", "x"), ("y", "y"))
+    assert policy.plain().epsilon == policy.epsilon
+
+
+def test_where_it_was_read_makes_no_difference(policy: Policy) -> None:
+    assert replace(policy, source="elsewhere.yaml") == policy
+
+
+def test_the_size_is_public_only_for_known_people_with_one_row(policy: Policy) -> None:
+    assert policy.size_is_public
+    assert not replace(policy, presence="secret").size_is_public
+    assert not replace(policy, key="id").size_is_public

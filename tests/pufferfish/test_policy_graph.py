@@ -9,14 +9,13 @@ import pytest
 from tests.known_worlds import line, one_at_a_time, random_case
 
 from tetraodon.errors import Refused
-from tetraodon.policy.known import Known, known_query
+from tetraodon.policy.known import CountWhere, Known, Marginal, known_query
 from tetraodon.policy.secret_graph import complete_graph
 from tetraodon.pufferfish.policy_graph import SINK, SOURCE, policy_graph, sparsity
-from tetraodon.query.kinds import count, histogram
 
 
 def test_example_8_2_of_the_paper() -> None:
-    case = one_at_a_time((2, 2, 3), Known(histogram("a1", "a2")))
+    case = one_at_a_time((2, 2, 3), Known(Marginal(("a1", "a2"))))
     graph = policy_graph(case.graph, case.known, "complete")
     assert graph.size == 4
     assert graph.arcs == {*itertools.permutations(range(4), 2), (SOURCE, SINK)}
@@ -24,7 +23,7 @@ def test_example_8_2_of_the_paper() -> None:
 
 
 def test_sparse_for_its_own_graph_is_not_sparse_for_the_complete_one() -> None:
-    case = one_at_a_time((2, 2, 2), Known(count("a1 = 1")), Known(count("a2 = 1")))
+    case = one_at_a_time((2, 2, 2), Known(CountWhere("a1 = 1")), Known(CountWhere("a2 = 1")))
     assert sparsity(case.graph, case.known, "policy").sparse
     found = sparsity(case.graph, case.known, "complete")
     assert not found.sparse

@@ -13,6 +13,7 @@ from tests.theory.largest_move import largest_move
 import tetraodon as td
 
 ITEMS: dict[str, tuple[dict[str, Any], Any]] = {
+    "variance": ({"variance": "x"}, lambda t: t["x"].var(ddof=0)),
     "covariance": ({"covariance": ["x", "y"]}, lambda t: t.select(pl.cov("x", "y", ddof=0)).item()),
     "correlation": ({"correlation": ["x", "y"]}, lambda t: t.select(pl.corr("x", "y")).item()),
     "regression": ({"regression": "y", "on": ["x"]}, None),
@@ -32,6 +33,7 @@ SECRETS: dict[str, dict[str, Any]] = {
     "everything": {"secrets": {}},
     "one at a time": {"secrets": {"x": {"within": 1}, "w": "public"}, "together": "one attribute at a time"},
     "blocks": {"secrets": {"x": {"blocks": [[0, 1], [2, 3]]}, "y": "public"}},
+    "public": {"secrets": {"x": {"within": 1}, "y": "public", "w": "public", "sex": "public"}},
     "presence": {"presence": "secret", "secrets": {"y": {"within": 1}, "w": "public"}},
 }
 TABLE = pl.DataFrame({"x": [0, 1, 3, 2, 1, 1], "y": [1, 2, 3, 3, 1, 2], "w": [1, 2, 1, 2, 2, 1], "sex": list("fmffmf")})

@@ -13,10 +13,9 @@ import numpy as np
 
 from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.known import Known, Rectangle, known_query, labels
+from tetraodon.policy.known import Known, Marginal, Rectangle, known_query, labels
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.pufferfish.policy_graph import SECONDS, histogram_bound, policy_graph, sparsity
-from tetraodon.query.kinds import Histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def from_one_marginal(graph: SecretGraph, known: Sequence[Known]) -> Price:
 
     Pre   some other attribute has two values or more, and some secret changes the marginal.
     """
-    if len(known) != 1 or not isinstance(known[0].fact, Histogram) or graph.absent:
+    if len(known) != 1 or not isinstance(known[0].fact, Marginal) or graph.absent:
         raise Refused("not one known marginal with public presence", fix="use `sensitivity`", where="known")
     domain = graph.domain
     others = [a for a in domain if a.name not in known[0].fact.attributes]

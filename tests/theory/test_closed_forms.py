@@ -28,9 +28,8 @@ from tests.theory.closed_forms import (
 from tetraodon.certificate import oracle
 from tetraodon.certificate.known.push import largest_push
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.known import Known, Rectangle
+from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.query.kinds import count, histogram
 
 
 def truth_at(case: Case) -> int:
@@ -51,7 +50,7 @@ def test_safe_wherever_it_answers(form: Form) -> None:
         if case.graph.absent:
             continue
         if form is from_one_marginal:
-            case = Case(case.graph, (Known(histogram(rng.choice(case.graph.domain.names))),), case.n)
+            case = Case(case.graph, (Known(Marginal((rng.choice(case.graph.domain.names),))),), case.n)
         try:
             price = form(case.graph, case.known)
         except Refused:
@@ -80,12 +79,12 @@ PRINTED = {
     "Theorem 8.2": (line(5, "v in (0, 1)", "v in (1, 2)"), printed_8_2, 4, 6),
     "Corollary 8.3": (line(4, "v in (2, 3)", theta=3), printed_8_3, 2, 4),
     "Corollary 8.3 for one attribute at a time": (
-        one_at_a_time((2, 2, 2), Known(count("a1 = 1")), Known(count("a2 = 1")), n=4),
+        one_at_a_time((2, 2, 2), Known(CountWhere("a1 = 1")), Known(CountWhere("a2 = 1")), n=4),
         printed_8_3,
         4,
         8,
     ),
-    "Theorem 8.5": (one_at_a_time((2, 2, 2), Known(histogram("a1")), Known(histogram("a2"))), printed_8_5, 4, 6),
+    "Theorem 8.5": (one_at_a_time((2, 2, 2), Known(Marginal(("a1",))), Known(Marginal(("a2",)))), printed_8_5, 4, 6),
     "Theorem 8.6": (
         line(6, "v between 0 and 1", "v between 3 and 4"),
         lambda _: printed_8_6([(0, 1), (3, 4)], 1),
@@ -122,10 +121,10 @@ def test_each_refuses_outside_its_condition() -> None:
     with pytest.raises(Refused, match="not one known marginal"):
         from_one_marginal(overlapping.graph, overlapping.known)
     with pytest.raises(Refused, match="whole table"):
-        from_one_marginal(line(5).graph, (Known(histogram("v")),))
+        from_one_marginal(line(5).graph, (Known(Marginal(("v",))),))
     with pytest.raises(Refused, match="not every"):
         from_disjoint_rectangles(overlapping.graph, overlapping.known)
-    public = one_at_a_time((2, 2), Known(histogram("a1")))
+    public = one_at_a_time((2, 2), Known(Marginal(("a1",))))
     from tetraodon.policy.attribute_graph import Everything, Public
     from tetraodon.policy.secret_graph import Factor
 

@@ -30,9 +30,8 @@ from tests.theory.closed_forms import (
 from tetraodon.certificate import oracle
 from tetraodon.certificate.known.push import largest_push
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.known import Known, Rectangle
+from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
-from tetraodon.query.kinds import count, histogram
 
 CASES = 200
 Form = Callable[[SecretGraph, tuple[Known, ...]], Price]
@@ -94,7 +93,7 @@ def present(rng: random.Random) -> Case:
 
 def one_marginal(rng: random.Random) -> Case:
     case = present(rng)
-    return Case(case.graph, (Known(histogram(rng.choice(case.graph.domain.names))),), case.n)
+    return Case(case.graph, (Known(Marginal((rng.choice(case.graph.domain.names),))),), case.n)
 
 
 def one_marginal_complete(rng: random.Random) -> Case:
@@ -111,9 +110,9 @@ def two_ranges(rng: random.Random) -> Case:
 def rows() -> list[Row]:
     chain = line(5, "v in (0, 1)", "v in (1, 2)")
     half = line(4, "v in (2, 3)", theta=3)
-    margins = one_at_a_time((2, 2, 2), Known(histogram("a1")), Known(histogram("a2")))
+    margins = one_at_a_time((2, 2, 2), Known(Marginal(("a1",))), Known(Marginal(("a2",))))
     ranges = line(6, "v between 0 and 1", "v between 3 and 4")
-    pairs = one_at_a_time((2, 2, 2), Known(count("a1 = 1")), Known(count("a2 = 1")), n=4)
+    pairs = one_at_a_time((2, 2, 2), Known(CountWhere("a1 = 1")), Known(CountWhere("a2 = 1")), n=4)
     return [
         Row(
             "8.2",

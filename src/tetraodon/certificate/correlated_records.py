@@ -315,7 +315,7 @@ def certify_release(
           noise rows that move alike add up before the square is taken; a mixture of pairs of datasets loses no more
           than the worst of them there, since Rényi divergence is quasi-convex.
     """
-    require_people(policy, measurements)
+    require_people(policy.graph, policy.attackers, measurements, keyed=bool(policy.key), every_row=policy.every_row)
     if names:
         return _beside_names(certify_release(policy, measurements), certify_names(policy, names))
     if isinstance(policy.attackers, TableSecret):

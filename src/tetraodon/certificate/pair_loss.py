@@ -28,9 +28,8 @@ from tetraodon.certificate.nonlinear_loss import counts_of_shown, places_apart
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
-from tetraodon.policy.attackers import Independent
+from tetraodon.policy.attackers import Attackers, Independent
 from tetraodon.policy.attribute_graph import WithinShare
-from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.query.contribution import EachPerson
 from tetraodon.query.linear import Measurement
@@ -207,19 +206,21 @@ def answers_about_people(graph: SecretGraph, measurements: Sequence[Measurement]
     return found
 
 
-def require_people(policy: Policy, measurements: Sequence[Measurement]) -> None:
+def require_people(
+    graph: SecretGraph, attackers: Attackers, measurements: Sequence[Measurement], *, keyed: bool, every_row: bool
+) -> None:
     """Refuse answers about people where no column says whose row it is, or rows depend on each other otherwise."""
-    if not answers_about_people(policy.graph, measurements):
+    if not answers_about_people(graph, measurements):
         return
-    if not policy.key:
+    if not keyed:
         raise _no_key()
-    if policy.every_row:
+    if every_row:
         raise Refused(
             "answers about people are priced where all rows of a person are a secret",
             fix="write `at most` in place of `secret`, or ask about rows",
             where="individuals",
         )
-    if not isinstance(policy.attackers, Independent):
+    if not isinstance(attackers, Independent):
         raise Refused(
             "answers about people are priced for attackers to whom people are independent only",
             fix="ask about rows",

@@ -57,7 +57,13 @@ def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitiv
             return Sensitivity(one.value, one.witness, one.exact, "any change of one record, and not of a share")
         case Independent():
             if policy.every_row:
-                require_people(policy, [Measurement(asked, Fraction(1))])
+                require_people(
+                    policy.graph,
+                    policy.attackers,
+                    [Measurement(asked, Fraction(1))],
+                    keyed=bool(policy.key),
+                    every_row=policy.every_row,
+                )
             return sensitivity_of(policy.graph, asked, rows_per_person=policy.rows_per_person)
         case _:
             assert_never(policy.attackers)

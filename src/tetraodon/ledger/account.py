@@ -7,15 +7,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
 from tetraodon.exact.rational import Exact
 from tetraodon.exact.zcdp import best_order, epsilon_at_order
-from tetraodon.ledger.amount import amount, amount_from_text, canonical_text, document_from_text, document_hash
-from tetraodon.policy.load import stated_policy
-from tetraodon.policy.policy import Policy
+from tetraodon.ledger.amount import amount, amount_from_text, document_hash
 
 # -- compose ----------------------------------------------------------------------------------------
 # What several releases have lost together, where a delta is allowed: pure losses and zCDP losses, mixed.
@@ -331,26 +329,8 @@ class Account:
             )
 
     @property
-    def governing(self) -> Policy:
-        """The governing policy, understood: once for every account that is looked at again."""
-        return _understood(_Governing(self.policy_hash, self.policy))
-
-    @property
     def left(self) -> Fraction:
         """What the next release may still cost; nothing where more was charged than is allowed now. With Gaussian noise
         it may cost more by itself: losses compose.
         """
         return Exact(max(self.total - self.charged, Fraction(0)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Governing:
-    """A policy's document, known by its hash."""
-
-    digest: str
-    document: Mapping[str, Any] = field(compare=False)
-
-
-@lru_cache(maxsize=16)
-def _understood(governing: _Governing) -> Policy:
-    return stated_policy(document_from_text(canonical_text(governing.document)))

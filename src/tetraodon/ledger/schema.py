@@ -7,6 +7,7 @@ drop a trigger may change what it guards, and that is what the chain (`entries.p
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sqlalchemy import (
     CheckConstraint,
@@ -31,97 +32,78 @@ FORMAT = "tetraodon-ledger"
 
 tables = MetaData()
 
-meta = Table(
-    "meta",
-    tables,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+
+def _texts(*names: str) -> Iterator[Column[str]]:
+    """Columns of text that are never missing."""
+    return (Column(name, Text, nullable=False) for name in names)
+
+
+def _number() -> Column[int]:
+    """The column that numbers the rows of a table."""
+    return Column("id", Integer, primary_key=True)
+
+
+def _account(name: str = "dataset", *, index: bool = True) -> Column[Any]:
+    """The column that names the account of a row."""
+    return Column(name, ForeignKey("accounts.dataset"), nullable=False, index=index)
+
+
+def _empty(name: str, value: str = "") -> Column[str]:
+    """A column of text with a default."""
+    return Column(name, Text, nullable=False, server_default=value)
+
+
+meta = Table("meta", tables, Column("key", Text, primary_key=True), *_texts("value"))
 
 # `delta` is a second amount beside epsilon: above zero, `charged` is the epsilon of a loss in zCDP at that delta.
 accounts = Table(
     "accounts",
     tables,
     Column("dataset", Text, primary_key=True),
-    Column("total", Text, nullable=False),
-    Column("delta", Text, nullable=False, server_default="0"),
-    Column("policy", Text, nullable=False),
-    Column("policy_hash", Text, nullable=False),
-    Column("opened", Text, nullable=False),
+    *_texts("total"),
+    _empty("delta", "0"),
+    *_texts("policy", "policy_hash", "opened"),
 )
 
 entries = Table(
     "entries",
     tables,
-    Column("id", Integer, primary_key=True),
-    Column("dataset", ForeignKey("accounts.dataset"), nullable=False, index=True),
-    Column("asked", Text, nullable=False),
-    Column("charged", Text, nullable=False),
-    Column("delta", Text, nullable=False, server_default="0"),
+    _number(),
+    _account(),
+    *_texts("asked", "charged"),
+    _empty("delta", "0"),
     Column("state", Text, CheckConstraint("state IN ('reserved', 'settled')"), nullable=False),
-    Column("reserved_at", Text, nullable=False),
-    Column("settled_at", Text, nullable=False, server_default=""),
-    Column("manifest_hash", Text, nullable=False, server_default=""),
-    Column("document", Text, nullable=False),
+    *_texts("reserved_at"),
+    _empty("settled_at"),
+    _empty("manifest_hash"),
+    *_texts("document"),
 )
 
-refusals = Table(
-    "refusals",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("dataset", ForeignKey("accounts.dataset"), nullable=False, index=True),
-    Column("kind", Text, nullable=False),
-    Column("refused_at", Text, nullable=False),
-)
+refusals = Table("refusals", tables, _number(), _account(), *_texts("kind", "refused_at"))
 
 # Since version 2: the public halves of the keys that sign what is written, and the chain over everything recorded.
-keys = Table(
-    "keys",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("public_key", Text, nullable=False),
-    Column("made", Text, nullable=False),
-)
+keys = Table("keys", tables, _number(), *_texts("public_key", "made"))
 
 chain = Table(
     "chain",
     tables,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("nonce", Text, nullable=False),
+    *_texts("kind", "subject", "nonce"),
     Column("hash", Text, nullable=False, unique=True),
 )
 
 # Since version 3: data sets about people who have an account together, and totals that were mistyped.
-waves = Table(
-    "waves",
-    tables,
-    Column("dataset", Text, primary_key=True),
-    Column("population", ForeignKey("accounts.dataset"), nullable=False, index=True),
-    Column("joined_at", Text, nullable=False),
-)
+waves = Table("waves", tables, Column("dataset", Text, primary_key=True), _account("population"), *_texts("joined_at"))
 
-corrections = Table(
-    "corrections",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("dataset", ForeignKey("accounts.dataset"), nullable=False, index=True),
-    Column("total", Text, nullable=False),
-    Column("delta", Text, nullable=False),
-    Column("corrected_at", Text, nullable=False),
-)
+corrections = Table("corrections", tables, _number(), _account(), *_texts("total", "delta", "corrected_at"))
 
-# Since version 4: parts of a total that are allotted to somebody, and what was spent up to and with each entry.
+# Since version 4: parts of a total that are allotted to an owner, and what was spent up to and with each entry.
 allotments = Table(
     "allotments",
     tables,
-    Column("id", Integer, primary_key=True),
-    Column("dataset", ForeignKey("accounts.dataset"), nullable=False),
-    Column("owner", Text, nullable=False),
-    Column("amount", Text, nullable=False),
-    Column("expires", Text, nullable=False),
-    Column("allotted_at", Text, nullable=False),
+    _number(),
+    _account(index=False),
+    *_texts("owner", "amount", "expires", "allotted_at"),
     Index("allotments_by_owner", "dataset", "owner"),
 )
 
@@ -129,13 +111,8 @@ running = Table(
     "running",
     tables,
     Column("entry", ForeignKey("entries.id"), primary_key=True),
-    Column("dataset", ForeignKey("accounts.dataset"), nullable=False),
-    Column("owner", Text, nullable=False),
-    Column("pure", Text, nullable=False),
-    Column("rho", Text, nullable=False),
-    Column("delta", Text, nullable=False),
-    Column("before", Text, nullable=False),
-    Column("owned", Text, nullable=False),
+    _account(index=False),
+    *_texts("owner", "pure", "rho", "delta", "before", "owned"),
     Index("running_by_dataset", "dataset", "entry"),
     Index("running_by_owner", "dataset", "owner", "entry"),
 )

@@ -17,10 +17,9 @@ from tetraodon.inference.consistency import Margin, common_coarsening
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, OneScale, Scaled, Strategy
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_graph import JointGraph
-from tetraodon.policy.known import known_query
+from tetraodon.policy.known import Marginal, known_query
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import Answerers, EachPerson, One
-from tetraodon.query.kinds import Histogram
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.number import Number
 from tetraodon.query.query import Query
@@ -205,7 +204,7 @@ def known_totals(table: Sequence[Split], policy: Policy) -> tuple[LinearQuery, .
     Why   neighbours agree on everything that is known, so the certificate finds that these do not move.
     """
     whole = Margin.of(table)
-    found = [known_query(entry, policy.domain).by for entry in policy.known if isinstance(entry.fact, Histogram)]
+    found = [known_query(entry, policy.domain).by for entry in policy.known if isinstance(entry.fact, Marginal)]
     margins = dict.fromkeys(whole.meet(Margin.of(by)) for by in found)
     return tuple(LinearQuery(One(), _splits(dict(margin.groups), table)) for margin in margins)
 

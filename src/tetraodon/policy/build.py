@@ -58,7 +58,17 @@ from tetraodon.policy.document import (
     Together,
 )
 from tetraodon.policy.joint_graph import JointMetric, Regions
-from tetraodon.policy.known import FACT_LIMIT, Fact, Known, Rectangle, check_known, known_query, overlap
+from tetraodon.policy.known import (
+    FACT_LIMIT,
+    CountWhere,
+    Fact,
+    Known,
+    Marginal,
+    Rectangle,
+    check_known,
+    known_query,
+    overlap,
+)
 from tetraodon.policy.policy import USUAL_LENGTH, Item, NamesItem, OpenText
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
 from tetraodon.policy.section import (
@@ -73,11 +83,12 @@ from tetraodon.policy.section import (
     shown,
 )
 from tetraodon.policy.source import Problems, beside
+from tetraodon.query.bins import Bins
 from tetraodon.query.contribution import Table
 from tetraodon.query.counts import SECRET_BLOCKS
-from tetraodon.query.kinds import KINDS, Count, Histogram
+from tetraodon.query.kinds import KINDS
 from tetraodon.query.linear import LinearQuery
-from tetraodon.query.query import Bins, TypedBins
+from tetraodon.query.query import TypedBins
 from tetraodon.query.records_where import records_where
 
 # -- domain -----------------------------------------------------------------------------------------
@@ -932,7 +943,7 @@ def read_known_table(path: Path, domain: Domain) -> Known:
     bins = {
         name: groups_of(domain[name], parts[name][0]) for name in names if len(set(parts[name][0])) < domain[name].size
     }
-    return Known(Histogram(tuple(names), tuple(bins.items())), tuple(answers[cell] for cell in cells))
+    return Known(Marginal(tuple(names), tuple(bins.items())), tuple(answers[cell] for cell in cells))
 
 
 def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
@@ -1039,7 +1050,7 @@ def known_from(section: KnownSection, domain: Domain, folder: Path | None) -> Kn
 def _fact(section: KnownSection, domain: Domain) -> Fact:
     match section.kind:
         case "count":
-            return Count("" if section.count == "all" else section.count)
+            return CountWhere("" if section.count == "all" else section.count)
         case "marginal":
             return _marginal(section.marginal, section.bins, domain)
         case "blocks":
@@ -1048,7 +1059,7 @@ def _fact(section: KnownSection, domain: Domain) -> Fact:
             return _rectangle(section, domain)
 
 
-def _marginal(names: Sequence[str], bins: dict[str, list[list[str]]], domain: Domain) -> Histogram:
+def _marginal(names: Sequence[str], bins: dict[str, list[list[str]]], domain: Domain) -> Marginal:
     if not names or len(set(names)) < len(names):
         raise PolicyError("a known marginal does not name each attribute once", fix="write {marginal: [sex, region]}")
     for name in bins:
@@ -1064,7 +1075,7 @@ def _marginal(names: Sequence[str], bins: dict[str, list[list[str]]], domain: Do
     grouped = {
         name: groups_of(domain[name], partition(domain[name], bins[name], "block")) for name in names if name in bins
     }
-    return Histogram(tuple(names), tuple(grouped.items()))
+    return Marginal(tuple(names), tuple(grouped.items()))
 
 
 def _rectangle(section: KnownSection, domain: Domain) -> Rectangle:

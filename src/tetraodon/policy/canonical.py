@@ -24,10 +24,9 @@ from tetraodon.policy.attribute_graph import (
 from tetraodon.policy.build import SEPARATE, attackers_document, groups_of
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, TABLE, VERSION
 from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
-from tetraodon.policy.known import Known, Rectangle
+from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
 from tetraodon.policy.policy import Item, NamesItem, OpenText, Policy
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
-from tetraodon.query.kinds import Count, Histogram
 from tetraodon.query.query import Json, plain
 
 
@@ -165,12 +164,12 @@ def _together(graph: SecretGraph) -> str | Json:
 def _known(entry: Known) -> Json:
     answers: Json = {}
     if entry.answers is not None:
-        answers = {"is": list(entry.answers) if isinstance(entry.fact, Histogram) else entry.answers[0]}
+        answers = {"is": list(entry.answers) if isinstance(entry.fact, Marginal) else entry.answers[0]}
     answers |= {word: end for word, end in (("at least", entry.least), ("at most", entry.most)) if end is not None}
     match entry.fact:
-        case Count():
+        case CountWhere():
             return {"count": entry.fact.where or "all", **answers}
-        case Histogram():
+        case Marginal():
             bins = {name: _listed(groups) for name, groups in entry.fact.bins}
             return {"marginal": list(entry.fact.attributes), **({"bins": bins} if bins else {}), **answers}
         case Rectangle():

@@ -10,15 +10,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 import numpy as np
 
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import PolicyError
 from tetraodon.exact.arrays import Ints
-from tetraodon.query.contribution import Table
-from tetraodon.query.kinds import Count, Histogram, linear
+from tetraodon.query import condition
+from tetraodon.query.bins import Bins, binned
+from tetraodon.query.contribution import One, Table
 from tetraodon.query.linear import LinearQuery
 
 CELL_LIMIT = 4096
@@ -26,6 +27,33 @@ OVERLAP_LIMIT = 1_000_000
 """The most cells of which all known counts are compared."""
 FACT_LIMIT = 20_000_000
 """The most cells that known counts and rectangles are about, added up: each of them is a table over its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountWhere:
+    """How many records satisfy a condition, or how many there are."""
+
+    where: str = ""
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        """The query that was answered."""
+        if not self.where:
+            return LinearQuery(One())
+        names, holds = condition.truth_table(self.where, domain)
+        return LinearQuery(Table(names, holds[None, :].astype(np.int64)))
+
+
+@dataclass(frozen=True, slots=True)
+class Marginal:
+    """How many records each cell of some attributes has, or of the `bins` of some of them."""
+
+    attributes: tuple[str, ...]
+    bins: tuple[tuple[str, Bins], ...] = ()
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        """The query that was answered, with an answer for each cell."""
+        bins = dict(self.bins)
+        return LinearQuery(One(), tuple(binned(name, bins.get(name), domain) for name in self.attributes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +67,31 @@ class Rectangle:
         if not names or len(set(names)) < len(names):
             raise PolicyError("a rectangle does not name each attribute once", fix="write {x: [1, 4], y: [2, 3]}")
 
+    def linear(self, domain: Domain) -> LinearQuery:
+        """The query that was answered."""
+        ends = {name: (low, high) for name, low, high in self.sides}
+        for name in ends:
+            domain.position(name)
+        names = tuple(name for name in domain.names if name in ends)
+        if math.prod(domain[name].size for name in names) > FACT_LIMIT:
+            raise PolicyError(
+                f"a known rectangle is about attributes with more than {FACT_LIMIT:,} cells",
+                fix="use coarser attributes, or a marginal with bins",
+            )
+        holds = np.ones((), np.bool_)
+        for name in names:
+            attribute = domain[name]
+            if not attribute.ordered:
+                raise PolicyError(f"the values of {name} have no order", fix="write it as a count with a condition")
+            low, high = (attribute.code(end) for end in ends[name])
+            if low > high:
+                raise PolicyError(f"the side {name} of a rectangle is empty", fix="write the smaller end first")
+            code = np.arange(attribute.size)
+            holds = np.logical_and.outer(holds, (low <= code) & (code <= high))
+        return LinearQuery(Table(names, holds.reshape(1, -1).astype(np.int64)))
 
-Fact: TypeAlias = Count | Histogram | Rectangle
+
+Fact: TypeAlias = CountWhere | Marginal | Rectangle
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +107,9 @@ class Known:
     most: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.fact, Count) and self.fact.by:
-            raise PolicyError("a known count is split", fix="write it as a marginal")
-        if isinstance(self.fact, Count | Histogram) and self.fact.weight:
-            raise PolicyError("a known count is weighted", fix="leave the weight out")
         if self.answers is not None and any(answer < 0 for answer in self.answers):
             raise PolicyError("a known count is below zero", fix="write counts of records")
-        if self.bounded and (isinstance(self.fact, Histogram) or self.answers is not None):
+        if self.bounded and (isinstance(self.fact, Marginal) or self.answers is not None):
             raise PolicyError("`at most` and `at least` are about one count", fix="write {count: ..., at most: 100}")
         if min(self.least or 0, self.most or 0) < 0 or (self.most is not None and (self.least or 0) > self.most):
             raise PolicyError("no count is between these ends", fix="write whole numbers, the smaller `at least`")
@@ -87,13 +134,7 @@ class Known:
 @lru_cache(maxsize=512)
 def known_query(known: Known, domain: Domain) -> LinearQuery:
     """The linear query that was answered: one row for a count or rectangle, one for each cell of a table."""
-    match known.fact:
-        case Count() | Histogram():
-            return linear(known.fact, domain)
-        case Rectangle():
-            return LinearQuery(_inside(known.fact, domain))
-        case _:
-            assert_never(known.fact)
+    return known.fact.linear(domain)
 
 
 def known_names(known: Sequence[Known], domain: Domain) -> tuple[str, ...]:
@@ -146,7 +187,7 @@ def check_known(known: Sequence[Known], domain: Domain) -> None:
                     f"a known table has {len(entry.answers)} answers where the domain has {rows} cells",
                     fix="give one count for each cell, in the order of the attributes' values",
                 )
-            if isinstance(entry.fact, Histogram) or entry.fact == Count():
+            if isinstance(entry.fact, Marginal) or entry.fact == CountWhere():
                 totals.add(sum(entry.answers))
     if len(totals) > 1:
         raise PolicyError(
@@ -191,26 +232,3 @@ def _can_be(entry: Known, domain: Domain) -> bool:
     contribution = known_query(entry, domain).contribution
     never = isinstance(contribution, Table) and not contribution.matrix.any()
     return not never or not any(entry.answers or ())
-
-
-def _inside(rectangle: Rectangle, domain: Domain) -> Table:
-    names = tuple(name for name in domain.names if name in {side[0] for side in rectangle.sides})
-    ends = {name: (low, high) for name, low, high in rectangle.sides}
-    for name in ends:
-        domain.position(name)
-    if math.prod(domain[name].size for name in names) > FACT_LIMIT:
-        raise PolicyError(
-            f"a known rectangle is about attributes with more than {FACT_LIMIT:,} cells",
-            fix="use coarser attributes, or a marginal with bins",
-        )
-    holds = np.ones((), np.bool_)
-    for name in names:
-        attribute = domain[name]
-        if not attribute.ordered:
-            raise PolicyError(f"the values of {name} have no order", fix="write it as a count with a condition")
-        low, high = (attribute.code(end) for end in ends[name])
-        if low > high:
-            raise PolicyError(f"the side {name} of a rectangle is empty", fix="write the smaller end first")
-        code = np.arange(attribute.size)
-        holds = np.logical_and.outer(holds, (low <= code) & (code <= high))
-    return Table(names, holds.reshape(1, -1).astype(np.int64))

@@ -31,12 +31,11 @@ from tetraodon.policy.attribute_graph import (
     WithinShare,
 )
 from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
-from tetraodon.policy.known import Fact, Known, Rectangle
+from tetraodon.policy.known import CountWhere, Fact, Known, Marginal, Rectangle
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.public_tables import side_tables
 from tetraodon.policy.secret_graph import ABSENT, Factor
 from tetraodon.policy.words import HOPELESS, WORTHLESS, chance, length, moves, odds, one_in, percent, times, valued
-from tetraodon.query.kinds import Count, Histogram
 
 # -- examples ---------------------------------------------------------------------------------------
 # Pairs of values, near and far, that show what a policy promises. No attribute is ever written out for them.
@@ -394,9 +393,9 @@ def known_in_words(known: Known, domain: Domain) -> str:
 def fact_in_words(fact: Fact, domain: Domain) -> str:
     """A fact as what somebody knows: "the exact table by sex", "how many records there are"."""
     match fact:
-        case Count():
+        case CountWhere():
             return f"how many records satisfy {fact.where}" if fact.where else "how many records there are"
-        case Histogram():
+        case Marginal():
             grouped = {name for name, _ in fact.bins}
             names = [f"groups of {name}" if name in grouped else name for name in fact.attributes]
             return f"the exact table by {listing(names)}"

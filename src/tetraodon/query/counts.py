@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tetraodon.display import listing
-from tetraodon.domain import Attribute, Categories, Domain
-from tetraodon.domain.domain import MISSING
+from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.exact.arrays import fits
 from tetraodon.query import condition
+from tetraodon.query.bins import Bins, binned, without_missing
 from tetraodon.query.contribution import One, Table
-from tetraodon.query.linear import LinearQuery, Split, split_by
+from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.number import Number, writable
 from tetraodon.query.query import (
     BY,
@@ -25,7 +24,6 @@ from tetraodon.query.query import (
     WEIGHT,
     WHOLE,
     Answered,
-    Bins,
     Cells,
     Columns,
     Declared,
@@ -38,7 +36,6 @@ from tetraodon.query.query import (
     Wording,
     counted,
     labels,
-    listable,
     measured_counts,
     names_of,
     numeric,
@@ -228,7 +225,9 @@ class Histogram(Query):
         for name in typed:
             if name not in names:
                 raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
-        found = {name: declared.bins(_there(domain[name]), typed[name]) for name in domain.names if name in typed}
+        found = {
+            name: declared.bins(without_missing(domain[name]), typed[name]) for name in domain.names if name in typed
+        }
         bins = {
             name: dict(zip(called, groups, strict=True)) if called else groups
             for name, (groups, called) in found.items()
@@ -243,7 +242,9 @@ class Histogram(Query):
 
     def linear(self, domain: Domain) -> LinearQuery:
         counted = Number(weighed(domain, self.weight)) if self.weight else One()
-        return LinearQuery(counted, tuple(self._split(name, domain) for name in self.attributes))
+        bins, called = dict(self.bins), dict(self.called)
+        splits = (binned(name, bins.get(name), domain, called.get(name, ())) for name in self.attributes)
+        return LinearQuery(counted, tuple(splits))
 
     def table(self, domain: Domain) -> tuple[Split, ...]:
         return () if self.weight else self.linear(domain).by
@@ -272,23 +273,6 @@ class Histogram(Query):
             return Drawing(self.linear(domain).by, title, "Weighted histogram", names_sides=True)
         return Drawing(table, "records", "Histogram", names_sides=True, adds_up=True)
 
-    def _split(self, name: str, domain: Domain) -> Split:
-        groups = dict(self.bins).get(name)
-        if groups is None:
-            return split_by(name, domain)
-        attribute = _there(domain[name])
-        groups = tuple(group for group in groups if not domain[name].separate or tuple(group) != (MISSING,))
-        # two ordered labels are ends where the groups do not have every value as they are listed
-        listed = isinstance(attribute.values, Categories) and sum(map(len, groups)) >= attribute.size
-        ends = attribute.ordered and not listed
-        codes = tuple(tuple(attribute.code(value) for value in group) for group in groups)
-        bins = bin_of_each(attribute.name, listable(attribute).size, codes, ends)
-        called = dict(self.called).get(attribute.name)
-        labels = called or tuple(_label(attribute, group, ends) for group in groups)
-        if domain[name].separate:  # missing values are a bin of their own, the last one
-            return Split(attribute.name, (*bins, len(groups)), (*labels, MISSING))
-        return Split(attribute.name, bins, labels)
-
 
 def histogram(
     *attributes: str,
@@ -310,40 +294,3 @@ def histogram(
         if name not in names:
             raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
     return Histogram(names, tuple(grouped.items()), weight, tuple(called.items()))
-
-
-def _there(attribute: Attribute) -> Attribute:
-    """An attribute without the missing values that stand apart."""
-    return replace(attribute, separate=False, missing=0) if attribute.separate else attribute
-
-
-def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:
-    codes = [attribute.code(value) for value in group]
-    texts = [attribute.text(code) for code in codes]
-    ranged = attribute.ordered and len(group) == 2 and (ends or codes[1] - codes[0] == 1)
-    return "..".join(texts) if ranged else ", ".join(texts)
-
-
-@lru_cache(maxsize=4)
-def bin_of_each(name: str, size: int, groups: tuple[tuple[int, ...], ...], ends: bool) -> tuple[int, ...]:
-    """The bin of every code, from the codes of each; where a bin's two are its `ends`, all between them too.
-
-    Why   there may be millions, and a plan asks for them again and again: they are made once.
-
-    >>> bin_of_each("x", 5, ((0, 2), (3, 4)), True), bin_of_each("x", 4, ((0, 2), (1, 3)), False)
-    ((0, 0, 0, 1, 1), (0, 1, 0, 1))
-    """
-    bins = np.full(size, -1)
-    for number, group in enumerate(groups):
-        members: slice | list[int] = list(group)
-        if len(group) == 2 and ends:
-            members = slice(group[0], group[1] + 1)
-        if not bins[members].size:
-            raise QueryError(f"a bin of {name} is empty", fix="write the smaller end first")
-        if (bins[members] >= 0).any() or (isinstance(members, list) and len(set(members)) < len(members)):
-            raise QueryError(f"two bins of {name} overlap", fix="put each value in one bin")
-        bins[members] = number
-    if (bins < 0).any():
-        raise QueryError(f"the bins of {name} leave values out", fix="put each value in one bin")
-    numbers = np.arange(len(groups)).astype(object)  # one object for each bin, not for each value
-    return tuple(numbers[bins].tolist())

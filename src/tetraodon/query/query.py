@@ -23,8 +23,9 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Gri
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.exact.rational import decimal_text
+from tetraodon.query.bins import Bins
 from tetraodon.query.contribution import Answerers, One
-from tetraodon.query.linear import ANSWER_LIMIT, LinearQuery, Split, split_by
+from tetraodon.query.linear import LinearQuery, Split, split_by
 from tetraodon.query.local_log_noise import Disguised
 
 # -- answered ---------------------------------------------------------------------------------------
@@ -263,8 +264,6 @@ def attribute_values(attribute: Attribute) -> NDArray[Any]:
 # -- query ------------------------------------------------------------------------------------------
 
 Json: TypeAlias = dict[str, Any]
-Bins: TypeAlias = tuple[tuple[object, ...], ...]
-"""Groups of values: [low, high] for ordered attributes, lists of values for categories."""
 TypedBins: TypeAlias = str | list[list[str]] | dict[str, list[str]]
 
 
@@ -594,13 +593,6 @@ def records_of(attribute: Attribute) -> One | Answerers:
 def _apart(name: str) -> Refused:
     what = f"missing values of {name} stand apart, and this question has no place for them yet"
     return Refused(what, fix="leave the weight out, or write `missing:` one of its other values")
-
-
-def listable(attribute: Attribute) -> Attribute:
-    """The attribute, if it has so few values that each of them can be looked at."""
-    if attribute.size > ANSWER_LIMIT:
-        raise Refused(f"{attribute.name} has more than {ANSWER_LIMIT:,} values", fix="use a coarser one, or a cdf")
-    return attribute
 
 
 def splits_of(names: Sequence[str], domain: Domain) -> tuple[Split, ...]:

@@ -15,6 +15,7 @@ from tetraodon.domain import Attribute, Domain, Value
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.exact.rational import Number, rational
+from tetraodon.query.bins import listable
 from tetraodon.query.contribution import AllRanges, One, Prefix, Table
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.query import (
@@ -41,7 +42,6 @@ from tetraodon.query.query import (
     column_name,
     counted,
     labels,
-    listable,
     measured_counts,
     names_of,
     ordered,

@@ -23,6 +23,7 @@ from tetraodon.exact.zcdp import epsilon_at, sqrt_above
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
+from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.attackers import Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.policy import Policy
 from tetraodon.releases.codec import certificate_document, plan_document
@@ -52,7 +53,7 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
 
 
 def _governing_certificate(plan: Plan, account: Account) -> Certificate:
-    governing = account.governing
+    governing = governing_policy(account)
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
     certificate = certify_release(
@@ -87,7 +88,7 @@ def charge_for(plan: Plan, certificate: Certificate, account: Account, entries: 
     Post  with those of all earlier releases it sums to no less than the loss of all of them together, for whoever the
           governing policy calls an attacker.
     """
-    governing = account.governing
+    governing = governing_policy(account)
     if adds_up(governing.attackers):
         beside = _beside(plan, certificate, account, entries)
         return Charge(charge_of(certificate), ADDS_UP) if beside is None else beside
@@ -128,7 +129,7 @@ def _beside(plan: Plan, certificate: Certificate, account: Account, entries: Ear
           ones and rho with rho: each sum is then enough for every pair. Charges of another table's releases, or where
           the rows of a person are cut, pay for other pairs.
     """
-    governing, squares = account.governing, certificate.rho is not None
+    governing, squares = governing_policy(account), certificate.rho is not None
     alone = Fraction(certificate.rho or certificate.epsilon)
     if (certificate.delta and not squares) or not _same_records(governing) or not account.spent.last:
         return None
@@ -222,7 +223,7 @@ def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger
         plan.policy.epsilon,
         plan.policy.document,
         plan_document(plan),
-        certificate_document(certificate, account.governing.domain)["witness"],
+        certificate_document(certificate, governing_policy(account).domain)["witness"],
         price,
     )
 

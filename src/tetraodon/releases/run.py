@@ -18,6 +18,7 @@ from tetraodon.errors import Refused, ReleaseError
 from tetraodon.exact.arrays import Ints, with_noise
 from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction
 from tetraodon.ledger import Ledger, opened, shown_above
+from tetraodon.ledger.governing import governing_policy
 from tetraodon.mechanism.aim import draw_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.elementary import choose_by_score
@@ -118,8 +119,8 @@ def _measure(
         permit = way.spend(asked, owner=owner)
     progress("counting")
     with way.counting():
-        exact = count(plan, table, account.governing, warn, owned=bool(owner))
-        named = count_names(plan, table, account.governing)
+        exact = count(plan, table, governing_policy(account), warn, owned=bool(owner))
+        named = count_names(plan, table, governing_policy(account))
     if not owner:
         progress("charging the ledger")
         permit = way.spend(asked)

@@ -26,6 +26,7 @@ from tetraodon.exact.rational import Number, decimal_text, rational, stated_numb
 from tetraodon.gate import Permit, Place, ReleaseTransaction, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.ledger import Ledger, document_hash, opened
+from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
@@ -75,7 +76,7 @@ def perturb(
     place = Place.of(Path(out), MANIFEST)
     again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
     with opened(ledger) as book:
-        governing = book.account(policy.account).governing
+        governing = governing_policy(book.account(policy.account))
         check_same_data(policy, governing)
         with ReleaseTransaction(book, policy.account, request=document_hash(manifest), place=place, **again) as way:
             if not way.complete:

@@ -15,6 +15,7 @@ from tetraodon.engine import ColumnReport, Counts, DataRefusal, Source
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction, Terms
 from tetraodon.ledger import Entry, Ledger, document_hash, opened, shown_above
+from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
@@ -73,7 +74,7 @@ def publish(
     if chosen is not None and not (policy.size_is_public and chosen.k is not None and chosen.records is None):
         plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
     with opened(ledger) as book:
-        governing = book.account(policy.account).governing
+        governing = governing_policy(book.account(policy.account))
         check_same_data(policy, governing)
         check_same_size(policy, governing)
         several = chosen is not None and chosen.views > 1
@@ -187,7 +188,7 @@ def charged_plan(entry: Entry) -> ViewPlan:
 def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
     """What a view of this plan would be charged now, and whether it would be refused. Nothing is charged."""
     account = ledger.account(plan.policy.account)
-    governing = account.governing
+    governing = governing_policy(account)
     try:
         check_same_data(plan.policy, governing)
         check_same_size(plan.policy, governing)

@@ -14,9 +14,8 @@ from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.kinds import histogram
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.weighted_margins import WeighedMargins
 
@@ -54,7 +53,7 @@ def test_tables_weighed_with_their_margins_are_pushed_by_what_their_rows_say() -
     domain = Domain((Attribute("a", Integers(0, 1)), Attribute("b", Integers(0, 2))))
     graph = SecretGraph(domain, (Factor(("a",), Everything(2)), Factor(("b",), Everything(3))), 2)
     query = LinearQuery(WeighedMargins(("a", "b"), (2, 3), (1, -2, -3, 16)))
-    space = answer_space(classes_of(graph, (Known(histogram("a")),), ("a", "b")), [(query, Fraction(1))])
+    space = answer_space(classes_of(graph, (Known(Marginal(("a",))),), ("a", "b")), [(query, Fraction(1))])
     x, y = np.repeat(np.arange(6), 6), np.tile(np.arange(6), 6)
     rows = query.matrix(domain)[0]
     assert space.apart(x, y).tolist() == np.abs(rows[:, x] - rows[:, y]).sum(axis=0).tolist()

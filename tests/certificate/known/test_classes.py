@@ -13,9 +13,8 @@ from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
-from tetraodon.policy.known import Known, known_query
+from tetraodon.policy.known import CountWhere, Known, Marginal, known_query
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
-from tetraodon.query.kinds import count, histogram
 
 
 def test_a_class_holds_the_values_that_add_the_same() -> None:
@@ -38,7 +37,7 @@ def test_a_class_holds_the_values_that_add_the_same() -> None:
 
 
 def test_attributes_that_nobody_looks_at_do_not_matter() -> None:
-    case = one_at_a_time((3, 1000, 1000), Known(histogram("a1")))
+    case = one_at_a_time((3, 1000, 1000), Known(Marginal(("a1",))))
     found = classes_of(case.graph, case.known)
     assert found.graph.domain.names == ("a1",)
     assert found.record(2) == (2, 0, 0)
@@ -48,14 +47,14 @@ def test_too_many_cells_are_refused() -> None:
     domain = Domain((Attribute("x", Integers(0, 9999)),))
     graph = SecretGraph(domain, (Factor(("x",), Everything(10_000)),), 1)
     with pytest.raises(Refused, match="cells of x"):
-        classes_of(graph, (Known(count("x = 3")),), ("x",))
+        classes_of(graph, (Known(CountWhere("x = 3")),), ("x",))
     with pytest.raises(Refused, match="cells of x"):
-        classes_of(graph, (Known(histogram("x")),))
+        classes_of(graph, (Known(Marginal(("x",))),))
 
 
 def test_values_that_no_fact_tells_apart_are_taken_as_one() -> None:
     domain = Domain((Attribute("x", Integers(0, 9999)),))
     graph = SecretGraph(domain, (Factor(("x",), Everything(10_000)),), 1)
-    found = classes_of(graph, (Known(count("x = 3")),))
+    found = classes_of(graph, (Known(CountWhere("x = 3")),))
     assert (found.graph.domain.size, found.count, found.dimension) == (2, 2, 1)
     assert {found.record(cell) for cell in range(2)} == {(0,), (3,)}

@@ -19,8 +19,7 @@ from tetraodon.certificate.known.push import (
     straight_flow,
 )
 from tetraodon.certificate.known.sequences import classes_of, minimal_sequences, null_vector
-from tetraodon.policy.known import Known
-from tetraodon.query.kinds import histogram
+from tetraodon.policy.known import Known, Marginal
 
 
 def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:
@@ -53,7 +52,7 @@ def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:
 
 def test_no_part_of_a_cycle_adds_up_to_nothing() -> None:
     """Two margins of a 2 x 2 table and secret presence: half of the cycle around the table would keep both margins."""
-    case = one_at_a_time((2, 2, 2), Known(histogram("a1")), Known(histogram("a2")))
+    case = one_at_a_time((2, 2, 2), Known(Marginal(("a1",))), Known(Marginal(("a2",))))
     classes = classes_of(replace(case.graph, absent=True), case.known, ("a1", "a2", "a3"))
     balance = null_vector(classes.vectors)
     assert sorted(balance) == [-1, -1, 0, 1, 1]

@@ -22,10 +22,9 @@ from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.certificate.oracle import TinyWorld
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.errors import Refused
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import CountWhere, Known, Marginal
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.query.kinds import count, histogram
 from tetraodon.query.linear import LinearQuery, Measurement
 
 POLICIES, QUERIES = 3400, 3
@@ -113,12 +112,12 @@ def test_several_queries_with_their_own_weights() -> None:
     ("case", "price"),
     [
         (line(5, "v in (0, 1)", "v in (1, 2)"), 6),
-        (one_at_a_time((2, 2, 2), Known(histogram("a1")), Known(histogram("a2"))), 8),
-        (one_at_a_time((2, 2, 2, 3), Known(histogram("a1")), Known(histogram("a2")), Known(histogram("a3"))), 18),
-        (one_at_a_time((4, 2, 3), Known(histogram("a1")), Known(histogram("a2"))), 22),
-        (one_at_a_time((3, 2), Known(histogram("a1"))), 6),
-        (one_at_a_time((40, 20), Known(histogram("a1"))), 80),
-        (one_at_a_time((3, 1), Known(histogram("a1"))), 0),
+        (one_at_a_time((2, 2, 2), Known(Marginal(("a1",))), Known(Marginal(("a2",)))), 8),
+        (one_at_a_time((2, 2, 2, 3), Known(Marginal(("a1",))), Known(Marginal(("a2",))), Known(Marginal(("a3",)))), 18),
+        (one_at_a_time((4, 2, 3), Known(Marginal(("a1",))), Known(Marginal(("a2",)))), 22),
+        (one_at_a_time((3, 2), Known(Marginal(("a1",)))), 6),
+        (one_at_a_time((40, 20), Known(Marginal(("a1",)))), 80),
+        (one_at_a_time((3, 1), Known(Marginal(("a1",)))), 0),
         (line(6, "v between 0 and 1", "v between 3 and 4"), 6),
         (line(4, "v in (2, 3)", theta=3), 4),
     ],
@@ -158,14 +157,14 @@ def test_what_is_known_costs_nothing_to_repeat() -> None:
 
 def test_beyond_small_systems_a_bound_or_a_refusal() -> None:
     for shape, bound in (((5, 2, 2), 36), ((16, 2, 2), 288), ((4, 3, 2), 584)):
-        margins = one_at_a_time(shape, Known(histogram("a1")), Known(histogram("a2")))
+        margins = one_at_a_time(shape, Known(Marginal(("a1",))), Known(Marginal(("a2",))))
         push = largest_push(margins.graph, margins.known, whole_histogram(margins))
         assert (push.value, push.exact, push.witness) == (bound, False, None)
         assert "differ in at most" in push.how
-    more = one_at_a_time((5, 5, 5), *(Known(histogram(f"a{k}")) for k in (1, 2, 3)))
+    more = one_at_a_time((5, 5, 5), *(Known(Marginal((f"a{k}",))) for k in (1, 2, 3)))
     with pytest.raises(Refused, match="no useful bound"):
         largest_push(more.graph, more.known, whole_histogram(more))
-    wide = one_at_a_time((100, 100), Known(count("a1 = 3 and a2 = 4")))
+    wide = one_at_a_time((100, 100), Known(CountWhere("a1 = 3 and a2 = 4")))
     with pytest.raises(Refused, match="cells"):
         largest_push(wide.graph, wide.known, whole_histogram(wide))
 
@@ -178,14 +177,14 @@ def test_a_refusal_comes_before_the_work(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(module, "reach_of", too_long)
     monkeypatch.setattr(module, "differences", too_long)
-    many = one_at_a_time((6, 6, 6), *(Known(histogram(f"a{k}")) for k in (1, 2, 3)))
+    many = one_at_a_time((6, 6, 6), *(Known(Marginal((f"a{k}",))) for k in (1, 2, 3)))
     with pytest.raises(Refused, match="no useful bound"):
         largest_push(many.graph, many.known, whole_histogram(many))
 
 
 def test_lengths_that_are_told_at_once_are_not_below_those_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     for shape in ((4, 3), (5, 3), (16, 2)):
-        case = one_at_a_time(shape, Known(histogram("a1")), Known(histogram("a2")))
+        case = one_at_a_time(shape, Known(Marginal(("a1",))), Known(Marginal(("a2",))))
         classes = classes_of(case.graph, case.known)
         counted = module.length_of(classes)
         with monkeypatch.context() as patch:

@@ -20,10 +20,9 @@ from tetraodon.certificate.known import unlisted as unlisted_domain
 from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.certificate.known.unlisted import largest_square, secrets_change_known
 from tetraodon.noise.laws import GAUSSIAN
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.query.contribution import One, Prefix
-from tetraodon.query.kinds import histogram
 from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
 
 
@@ -85,13 +84,13 @@ def test_it_is_what_the_oracle_finds_or_a_bound() -> None:
     ],
 )
 def test_a_known_table_of_200_cells(query: LinearQuery, square: int) -> None:
-    case = one_at_a_time((10, 20, 3), Known(histogram("a1", "a2")))
+    case = one_at_a_time((10, 20, 3), Known(Marginal(("a1", "a2"))))
     found = largest_square(replace(case.graph, known=case.known), [(query, Fraction(3))])
     assert (found.value, found.exact) == (9 * square, True)
 
 
 def test_two_tables_push_no_more_than_each() -> None:
-    case = one_at_a_time((10, 20, 3), Known(histogram("a1", "a2")))
+    case = one_at_a_time((10, 20, 3), Known(Marginal(("a1", "a2"))))
     graph = replace(case.graph, known=case.known)
     fine, coarse = LinearQuery(One(), splits(("a1", "a2", "a3"))), LinearQuery(One(), (Split("a3"),))
     found = largest_square(graph, [(fine, Fraction(1)), (coarse, Fraction(1, 100))])
@@ -101,7 +100,7 @@ def test_two_tables_push_no_more_than_each() -> None:
 
 
 def test_weights_that_are_too_long_are_rounded_up() -> None:
-    case = one_at_a_time((3, 2), Known(histogram("a1")))
+    case = one_at_a_time((3, 2), Known(Marginal(("a1",))))
     graph = replace(case.graph, known=case.known)
     table, running = LinearQuery(One(), splits(("a1", "a2"))), LinearQuery(Prefix("a2", 2, 2), splits(("a1",)))
     long = Fraction(10**12 + 39, 10**12 + 61)
@@ -113,8 +112,8 @@ def test_weights_that_are_too_long_are_rounded_up() -> None:
 
 def test_domains_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same numbers, whether the known table is listed or not; and a bound that counts what one answer looks at."""
-    small = one_at_a_time((3, 4, 5), Known(histogram("a1", "a2")))
-    large = one_at_a_time((3, 4, 5000), Known(histogram("a1", "a2")))
+    small = one_at_a_time((3, 4, 5), Known(Marginal(("a1", "a2"))))
+    large = one_at_a_time((3, 4, 5000), Known(Marginal(("a1", "a2"))))
     fine, half = LinearQuery(One(), splits(("a1", "a2", "a3"))), LinearQuery(One(), splits(("a1", "a3")))
     for listed in (True, False):
         if not listed:
@@ -127,7 +126,7 @@ def test_domains_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_no_secret_moves_costs_nothing() -> None:
-    case = one_at_a_time((3, 2), Known(histogram("a1")))
+    case = one_at_a_time((3, 2), Known(Marginal(("a1",))))
     graph = replace(case.graph, known=case.known)
     assert largest_square(graph, [(LinearQuery(One(), (Split("a1"),)), Fraction(1))]).value == 0
 

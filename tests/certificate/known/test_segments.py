@@ -16,9 +16,8 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Within
 from tetraodon.policy.joint_graph import JointMetric
-from tetraodon.policy.known import Known, Rectangle
+from tetraodon.policy.known import CountWhere, Known, Rectangle
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.kinds import count
 
 
 def test_segments_are_joined_where_an_edge_joins_their_values() -> None:
@@ -49,7 +48,7 @@ def test_the_classes_and_their_secrets_are_those_of_the_cells(monkeypatch: pytes
     for number in range(300):
         case = random_case(rng)
         graph = case.graph if number % 3 else random_groups(rng, (2, 3), absent=rng.random() < 0.3)
-        known = case.known if number % 3 else (Known(count("a <= 1 and g = 0")), Known(count("a <= 1")))
+        known = case.known if number % 3 else (Known(CountWhere("a <= 1 and g = 0")), Known(CountWhere("a <= 1")))
         here = classes_of(graph, known)
         segments = coarse(here.graph, known, 10**6)
         assert segments is not None
@@ -83,7 +82,7 @@ def test_a_range_of_a_million_positions() -> None:
 def test_attributes_measured_together_become_complete() -> None:
     domain = Domain((Attribute("x", Integers(0, 99)), Attribute("y", Integers(0, 99))))
     metric = JointMetric("l1", 3, (100, 100), (0, 0), (1, 1))  # type: ignore[arg-type]
-    found = classes_of(SecretGraph(domain, (Factor(("x", "y"), metric),), 1), (Known(count("x = 1 and y > 50")),))
+    found = classes_of(SecretGraph(domain, (Factor(("x", "y"), metric),), 1), (Known(CountWhere("x = 1 and y > 50")),))
     assert found.coarse is not None
     assert not found.coarse.exact
     assert (found.count, found.graph.domain.size, len(found.arcs)) == (2, 4, 2)

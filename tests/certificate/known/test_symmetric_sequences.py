@@ -20,15 +20,14 @@ from tetraodon.certificate.known.sequences import (
     minimal_sequences,
     symmetric_sequences,
 )
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.secret_graph import complete_graph
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import histogram
 from tetraodon.query.linear import LinearQuery, splits
 
 
 def margins(*shape: int, known: int = 2) -> Case:
-    return one_at_a_time(shape, *(Known(histogram(f"a{k + 1}")) for k in range(known)))
+    return one_at_a_time(shape, *(Known(Marginal((f"a{k + 1}",))) for k in range(known)))
 
 
 def same(classes: Classes) -> None:

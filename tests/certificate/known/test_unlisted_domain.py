@@ -24,10 +24,9 @@ from tetraodon.certificate.pair_loss import loss_of_pair
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.joint_graph import METRICS, JointGraph, JointMetric, Regions
-from tetraodon.policy.known import Known, Rectangle
+from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import count, histogram
 from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
 
 
@@ -113,7 +112,7 @@ def test_a_long_known_table_is_what_listing_finds(monkeypatch: pytest.MonkeyPatc
         if size < 2:
             continue
         bins = ((name, (tuple(range(size // 2)), tuple(range(size // 2, size)))),) if rng.random() < 0.4 else ()
-        fact = histogram(name) if not bins else replace(histogram(name), bins=bins)
+        fact = Marginal((name,), bins)
         graph = replace(case.graph, known=(Known(fact),), absent=absent)
         asked = some(rng, case)
         if not graph.has_edges:
@@ -147,7 +146,7 @@ def test_a_domain_that_cannot_be_listed() -> None:
     older = td.sensitivity(policy, td.queries.cdf("age"))
     assert (older.value, older.exact) == (100 * 99, False)
     assert td.plan(policy).epsilon == 1
-    one = one_at_a_time((2, 3, 3), Known(histogram("a1", "a2")))
+    one = one_at_a_time((2, 3, 3), Known(Marginal(("a1", "a2"))))
     small = largest_push(one.graph, one.known, [(LinearQuery(One(), splits(one.graph.domain.names)), Fraction(1))])
     assert small.value == 2 * 6
 
@@ -252,10 +251,10 @@ def test_attributes_measured_together_are_bounded_by_the_complete_graph(monkeypa
 def test_too_much_is_refused_with_its_reason() -> None:
     domain = Domain(tuple(Attribute(n, Integers(0, 99)) for n in "abc"))
     graph = SecretGraph(domain, tuple(Factor((a.name,), _random_graph(random.Random(1), 100)) for a in domain), 1)
-    graph = replace(graph, known=(Known(histogram("a", "b")), Known(histogram("b", "c"))))
+    graph = replace(graph, known=(Known(Marginal(("a", "b"))), Known(Marginal(("b", "c")))))
     with pytest.raises(Refused, match="cells of a, b, c would have to be compared"):
         sensitivity_of(graph, LinearQuery(One(), (Split("a"),)))
-    long = replace(graph, known=(Known(count("a = 1")),))
+    long = replace(graph, known=(Known(CountWhere("a = 1")),))
     heavy = [Measurement(LinearQuery(One(), (Split("b"), Split("c"))), Fraction(1, 2**60))]
     assert is_unlisted(long, [(heavy[0].query, Fraction(1))])
     with pytest.raises(Refused, match="too long to be compared"):

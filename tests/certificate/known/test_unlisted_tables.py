@@ -9,12 +9,11 @@ from tests.known_worlds import one_at_a_time
 
 from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.certificate.known.unlisted import UnlistedSpace, of_tables, two_rows
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import Known, Marginal
 from tetraodon.query.contribution import One, Prefix
-from tetraodon.query.kinds import histogram
 from tetraodon.query.linear import LinearQuery, Split, splits
 
-CASE = one_at_a_time((2, 3, 2), Known(histogram("a1", "a2")))
+CASE = one_at_a_time((2, 3, 2), Known(Marginal(("a1", "a2"))))
 CLASSES = classes_of(CASE.graph, CASE.known)
 
 

@@ -16,7 +16,7 @@ from tetraodon.mechanism.direct import known_totals
 from tetraodon.mechanism.identity import IDENTITY, _independent, each_prefix, each_range
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.attribute_graph import Everything
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.contribution import One
@@ -109,7 +109,7 @@ def test_what_is_known_of_a_table_is_a_margin_of_it(data: st.DataObject) -> None
     ranged = all(group[-1] - group[0] == len(group) - 1 for group in groups)
     if not ranged:
         return
-    known = Known(histogram("a", bins={"a": [[group[0], group[-1]] for group in groups]}))
+    known = Known(Marginal(("a",), (("a", tuple((group[0], group[-1]) for group in groups)),)))
     graph = SecretGraph(domain, (Factor(("a",), Everything(size)),), 1, known=(known,))
     policy = Policy("d", domain, graph, Fraction(1), (Item("q", count()),), "public")
     for query in known_totals((Split("a", bins),), policy):

@@ -17,10 +17,9 @@ from tetraodon.mechanism.kmeans.lloyd import certify_records, certify_synopsis, 
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_graph import JointMetric
-from tetraodon.policy.known import Known
+from tetraodon.policy.known import CountWhere, Known, Marginal
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.kinds import count, histogram
 
 UNIT = Grid(Fraction(0), Fraction(1), Fraction(1, 100))
 
@@ -191,9 +190,9 @@ def test_as_many_clusters_as_points_are_allowed() -> None:
 
 
 KNOWN = {
-    "a count": policy_of(Within(4, 1), Everything(2), known=(Known(count("x0 > 1")),)),
-    "a table": policy_of(Within(4, 1), Everything(2), known=(Known(histogram("x1")),)),
-    "and presence": policy_of(Everything(3), Public(2), absent=True, known=(Known(histogram("x1")),)),
+    "a count": policy_of(Within(4, 1), Everything(2), known=(Known(CountWhere("x0 > 1")),)),
+    "a table": policy_of(Within(4, 1), Everything(2), known=(Known(Marginal(("x1",))),)),
+    "and presence": policy_of(Everything(3), Public(2), absent=True, known=(Known(Marginal(("x1",))),)),
     "presence alone": policy_of(Public(4), Public(2), absent=True),
 }
 
@@ -215,7 +214,7 @@ def test_known_counts_and_presence_alone_are_priced_as_the_oracle_does(kind: str
 def test_every_table_that_a_record_adds_one_to_is_priced_where_counts_are_known(method: Any) -> None:
     """A known count of who is far: two records change, so that twice the noise is needed."""
     plain = policy_of(Within(20, 3), Within(20, 3))
-    aware = replace(plain, graph=replace(plain.graph, known=(Known(count("x0 > 9")),)))
+    aware = replace(plain, graph=replace(plain.graph, known=(Known(CountWhere("x0 > 9")),)))
     plan = plan_kmeans(aware, 1, 3, method=method)
     assert 0 < plan.epsilon <= 1
     assert certify_records(aware, aware.domain.names, [Fraction(1)]).epsilon == 4
@@ -224,13 +223,13 @@ def test_every_table_that_a_record_adds_one_to_is_priced_where_counts_are_known(
 
 
 def test_shares_are_refused_where_counts_are_known() -> None:
-    policy = policy_of(Everything(5), known=(Known(count("x0 = 1")),))
+    policy = policy_of(Everything(5), known=(Known(CountWhere("x0 = 1")),))
     with pytest.raises(Refused, match="shares of records are not certified"):
         plan_kmeans(policy, 1, 2, method="soft")
 
 
 def test_what_is_known_stays_known_where_every_pair_is_taken_for_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = policy_of(Within(6, 1), known=(Known(count("x0 > 2")),))
+    policy = policy_of(Within(6, 1), known=(Known(CountWhere("x0 > 2")),))
     priced, tried = certificates._priced, []
 
     def refuses_first(of: Policy, graph: SecretGraph, measured: Any) -> Any:

@@ -40,10 +40,9 @@ from tetraodon.exact.arrays import Ints
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything
 from tetraodon.policy.joint_graph import JointGraph
-from tetraodon.policy.known import Known, known_names, known_query, labels
+from tetraodon.policy.known import Known, Marginal, known_names, known_query, labels
 from tetraodon.policy.secret_graph import MATRIX_LIMIT, Factor, SecretGraph, complete_graph
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import Histogram
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.squared import zeros_and_ones
 
@@ -212,7 +211,7 @@ def is_unlisted(graph: SecretGraph, queries: Sequence[Weighted]) -> bool:
 
 def long_table(graph: SecretGraph) -> LinearQuery | None:
     """The known table, if it is all that is known and has many cells."""
-    if len(graph.known) != 1 or not isinstance(graph.known[0].fact, Histogram):
+    if len(graph.known) != 1 or not isinstance(graph.known[0].fact, Marginal):
         return None
     table = known_query(graph.known[0], graph.domain)
     return table if table.size(graph.domain) > LISTED_CLASSES else None
@@ -334,7 +333,7 @@ def _inside(graph: SecretGraph) -> SecretGraph:
     """
     split: dict[str, Ints] = {}
     for entry in graph.known:
-        if isinstance(entry.fact, Histogram):
+        if isinstance(entry.fact, Marginal):
             for one in known_query(entry, graph.domain).by:
                 codes = one.of(np.arange(graph.domain[one.name].size))
                 before = split.get(one.name, np.zeros_like(codes))

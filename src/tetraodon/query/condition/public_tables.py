@@ -18,7 +18,7 @@ from tetraodon.domain import Attribute, Categories, Dates
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
 from tetraodon.query.condition.nodes import OWN, ROW, Constant, Reading, condition_sql, number_sql
-from tetraodon.query.condition.syntax import SUBQUERY_PARTS, Names, require_offered
+from tetraodon.query.condition.syntax import CASTS, NO_CAST, SIGN_OF, SUBQUERY_PARTS, Names, require_offered
 from tetraodon.query.condition.values import Day, Nothing, Plain, Ratio, Span, Value, Words, like_regex, values_of
 
 # -- joining ----------------------------------------------------------------------------------------
@@ -142,7 +142,6 @@ def _key(part: Any, alias: str, columns: tuple[str, ...], names: Names) -> tuple
 # -- subquery ---------------------------------------------------------------------------------------
 
 ORDERS: Final = (exp.LT, exp.LTE, exp.GT, exp.GTE)
-COMPARISONS: Final = (exp.EQ, exp.NEQ, *ORDERS)
 TYPES: Final = frozenset({"INT", "BIGINT", "DOUBLE", "FLOAT", "DECIMAL", "VARCHAR", "TEXT", "DATE", "BOOLEAN"})
 FIX: Final = "use a plain select from public tables with where, join, group by and having"
 Scope: TypeAlias = dict[str, tuple[str, ...]]
@@ -172,8 +171,7 @@ def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
         case exp.In():
             sql = f"{side(node.this)} IN {side(node.args['query'])}"
         case _:
-            sign = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}[type(node)]
-            sql = f"{side(node.this)} {sign} {side(node.expression)}"
+            sql = f"{side(node.this)} {SIGN_OF[type(node)]} {side(node.expression)}"
     shape = names.domain.shape
     return Reading(sql, tuple((place, shape[place]) for place in sorted(places)))
 
@@ -207,7 +205,7 @@ def _written(select: Any, names: Names, places: set[int]) -> str:
         _require_part(part)
     holder = exp.Paren(this=tree)
     _resolve(holder, names)
-    for part in list(holder.find_all(*COMPARISONS, exp.In, exp.Between)):
+    for part in list(holder.find_all(*SIGN_OF, exp.In, exp.Between)):
         _like_with_like(part, names)
     for part in list(holder.find_all(exp.Like, exp.ILike)):
         _without_backtracking(part)
@@ -218,7 +216,7 @@ def _written(select: Any, names: Names, places: set[int]) -> str:
 def _require_part(node: Any) -> None:
     require_offered(node, SUBQUERY_PARTS, FIX)
     if isinstance(node, exp.DataType) and node.this.name not in TYPES:
-        raise QueryError("a cast to this type is not offered", fix="cast to integer, double, varchar, date or boolean")
+        raise QueryError(NO_CAST, fix=CASTS)
     if isinstance(node, exp.Join) and (node.args.get("side") or node.args.get("kind") or "INNER") not in (
         "INNER",
         "LEFT",

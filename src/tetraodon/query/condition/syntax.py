@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from tetraodon.domain import Categories, Domain
 from tetraodon.errors import DomainError, QueryError
+from tetraodon.query.condition.nodes import Sign
 
 # -- syntax -----------------------------------------------------------------------------------------
 
@@ -62,6 +63,16 @@ SUBQUERY_PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Count: frozenset({"this", "big_int"}),
 }
 """The same for a subquery."""
+SIGN_OF: Final[dict[type[exp.Expression], Sign]] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+NO_CAST: Final = "a cast to this type is not offered"
+CASTS: Final = "cast to integer, double, varchar, date or boolean"
 LONGEST = 1_000_000
 """The letters of the longest question."""
 

@@ -178,11 +178,6 @@ def extreme(numbers: Sequence[Ratio], largest: bool) -> Ratio:
     return Ratio(Extreme(largest, tuple(overs)), under)
 
 
-def common_denominator(numbers: Sequence[Fraction]) -> int:
-    """The least number that all of some fractions can be written over."""
-    return math.lcm(1, *(one.denominator for one in numbers))
-
-
 def chosen(conditions: Sequence[Truth], numbers: Sequence[Ratio]) -> Ratio:
     """The number beside the first condition that is true, or the last number."""
     if all(isinstance(one.under, Constant) for one in numbers):

@@ -1,17 +1,68 @@
-"""Histograms, and bins of very many values."""
+"""Counts and histograms as questions, and the columns of their answers."""
 
 from __future__ import annotations
 
+import datetime as dt
+from fractions import Fraction
+
+import numpy as np
 import polars as pl
 import pytest
 from tests.releases.made import release_with, silent
 
 import tetraodon as td
-from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
 from tetraodon.errors import QueryError
-from tetraodon.query.counts import bin_of_each
-from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.bins import bin_of_each
+from tetraodon.query.kinds import count, histogram, linear
 from tetraodon.query.linear import Split
+from tetraodon.query.query import Cells, attribute_values, column_name, labels
+
+# -- count ------------------------------------------------------------------------------------------
+# Counts as a question.
+
+
+def released(noise: int, **item: object) -> td.Release:
+    policy = {
+        "dataset": "d",
+        "attributes": {"x": {"integer": [0, 3]}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "n", "count": "x > 1", **item}],
+    }
+    table = pl.DataFrame({"x": [0, 2, 3]})
+    return release_with(td.load_policy(policy), table, lambda shape: np.full(shape, noise))
+
+
+def test_no_interval_reaches_below_nobody() -> None:
+    columns = released(-40, whole=False)["n"].columns
+    assert columns["count"].tolist() == [-38.0]
+    assert (columns["lower"][0], columns["upper"][0]) == (0.0, 3.0)
+    assert "measured" not in columns
+
+
+def test_counts_are_whole_and_have_what_was_measured_beside_them() -> None:
+    """An interval that lies below zero does not become the point zero: its reach is laid from there."""
+    columns = released(-40)["n"].columns
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "count": [0],
+        "lower": [0],
+        "upper": [3],
+        "measured": [-38.0],
+    }
+    assert {column.dtype.kind for name, column in columns.items() if name != "measured"} == {"i"}
+
+
+def test_a_table_answers_counts_of_everybody_by_attributes_and_no_others() -> None:
+    domain = td.load_policy({"dataset": "d", "attributes": {"x": [1, 2]}, "budget": {"epsilon": 1}}).domain
+    assert count(by="x").reading(domain) == Cells()
+    assert count("x = '1'").reading(domain) is None
+    assert count("x = '1'").table(domain) == count().table(domain) == ()
+    assert count("x = '1'").sentence(domain) == "How many records satisfy: x = '1'."
+    assert count("x = '1'").drawing(domain, ()).head == "Number of records with x = '1'"
+
+
+# -- histogram --------------------------------------------------------------------------------------
+# Histograms, and bins of very many values.
 
 
 def test_bins_are_made_once_and_take_one_number_for_each_bin() -> None:
@@ -116,3 +167,39 @@ def test_bins_have_names_whatever_their_order() -> None:
 def test_mistakes_in_named_bins_are_told(bins: object, what: str) -> None:
     with pytest.raises(td.errors.PolicyError, match=what):
         named(bins)
+
+
+# -- answered ---------------------------------------------------------------------------------------
+# Columns of values, in the order of the cells of a table.
+
+
+ANSWERED_DOMAIN = Domain((Attribute("x", Integers(1, 2)), Attribute("count", Categories(("a", "b")), other=0)))
+
+
+def test_each_attribute_has_a_column_and_none_is_called_like_an_answer() -> None:
+    found = labels((Split("x"), Split("count")), ANSWERED_DOMAIN, extra=2)
+    assert {name: column.tolist() for name, column in found.items()} == {
+        "x": [1, 1, 1, 1, 2, 2, 2, 2],
+        "count_value": ["a", "a", "b", "b", "a", "a", "b", "b"],
+    }
+    assert column_name("median") == "median"
+    assert column_name("median", beside="median") == "median_value"
+
+
+def test_bins_are_named_or_numbered() -> None:
+    found = [labels((Split("x", (1, 0), names),), ANSWERED_DOMAIN)["x"].tolist() for names in (("low", "high"), ())]
+    assert found == [["low", "high"], ["bin 0", "bin 1"]]
+
+
+@pytest.mark.parametrize(
+    ("values", "listed"),
+    [
+        (Integers(3, 5), [3, 4, 5]),
+        (Integers(2**62, 2**62 + 1), [2**62, 2**62 + 1]),
+        (Grid(Fraction(0), Fraction(1), Fraction(1, 2)), [0.0, 0.5, 1.0]),
+        (Dates(dt.date(2020, 2, 28), dt.date(2020, 2, 29)), [dt.date(2020, 2, 28), dt.date(2020, 2, 29)]),
+        (Booleans(), [False, True]),
+    ],
+)
+def test_values_have_their_natural_type(values: Values, listed: list[object]) -> None:
+    assert attribute_values(Attribute("x", values, other=0)).tolist() == listed
