@@ -267,16 +267,6 @@ class DividedParts(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return math.inf  # how uneven small parts are inside, no plan can know
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        parts = parts_of(at)
-        named = " and ".join(parts.names)
-        return (
-            f"{noise} was added to the counts of parts of {named}{size}, in {parts.rounds} rounds: a part whose noisy "
-            "count was large was divided, and any other counted once more with what was left for it. A part that was "
-            "not divided is shown as even inside. An interval goes from the parts that lie inside "
-            "what is asked to all that touch it, so that it holds the truth however uneven they are."
-        )
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         return fitted(at, measured)
 

@@ -25,16 +25,13 @@ from tetraodon.inference.graphical_model import (
     one_of,
 )
 from tetraodon.mechanism.direct import Direct
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.aim import NOTHING, ChosenTables, Places
 from tetraodon.query.contribution import One
 from tetraodon.query.kinds import Query, SyntheticRecords
 from tetraodon.query.linear import LinearQuery, Split
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 Draw = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
 Choose = Callable[[Sequence[int], Fraction], int]
@@ -78,15 +75,6 @@ class ChosenForRecords(Direct):
             rounds = min(query.tables or usual, able)
             if not most or rounds > most:
                 yield Strategy(self, (LinearQuery(ChosenTables(splits, sizes, rounds, most, free, total)),))
-
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        tables = at.told(ChosenTables)
-        return (
-            f"{noise} was added to counts by each attribute, and to {tables.rounds} tables of two or three attributes. "
-            "These were chosen one after the other, at random, with chances that rise with how far off they were. "
-            "The records were then made up so that they have about these counts. Nobody is any of them, and what goes "
-            "together in attributes that are in none of these tables is made up as well."
-        )
 
 
 CHOSEN = ChosenForRecords()

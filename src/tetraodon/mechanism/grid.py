@@ -345,13 +345,6 @@ class SmoothedGrid(Mechanism):
         """A distance that every rectangle keeps from the truth."""
         return float(_far(at, np.array([grid_fit(at).largest_rectangle_variance()]), confidence)[0])
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return (
-            f"{noise} was added to each cell of the map{size}, and noise of its own to smoothed counts of strips "
-            f"and blocks of cells; least squares put them together, so that large rectangles do not add up the "
-            f"noise of single cells."
-        )
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The map that fits cells, strips and blocks together best."""
         fit, strategy = grid_fit(at), at.strategy

@@ -55,15 +55,6 @@ class Levels(Disguise):
         """
         return 100 * math.sqrt(LAPLACE.variance(at.scale) * 4 / 3) / at.told(LevelSums).width
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        off = self.expected_error(None, at)  # type: ignore[arg-type]
-        return (
-            f"What values have in each of {at.told(LevelSums).rows} levels, each twice as high as the "
-            f"one below, was added up. {noise} was added to each, in parts of the level. Levels that nobody seems to "
-            f"reach were left out. So the sum is typically off by about {off:.3g}% of the largest value that there is, "
-            "however many records there are and however large values may be. The interval holds whatever they are."
-        )
-
 
 LEVELS = Levels()
 

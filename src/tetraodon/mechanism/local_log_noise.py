@@ -81,15 +81,6 @@ class Disguise(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return math.inf
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        off = self.expected_error(None, at)  # type: ignore[arg-type]
-        return (
-            f"Each record's value was multiplied by noise of its own before anything was added up: {noise} moved it "
-            f"along a scale whose steps are 0.1% each. So one record's value is typically off by {off:.3g}% of itself, "
-            "and the sum of many by a smaller share of the sum, however large values may be. The interval follows from "
-            "what was shown, and holds whatever the values are."
-        )
-
 
 DISGUISE = Disguise()
 

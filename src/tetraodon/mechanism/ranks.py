@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
 from tetraodon.noise.joint_exponential import rank_reach, usual_error
 from tetraodon.noise.sparse_sampling import MOST_VALUES
@@ -53,18 +52,6 @@ class ByRank(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         ranks = at.told(Ranks)
         return rank_reach(len(ranks.shares), ranks.size, at.scale, confidence)
-
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        ranks = at.told(Ranks)
-        many = len(ranks.shares)
-        one = many == 1 and not at.strategy.noisy[0].by
-        most = math.ceil(rank_reach(many, ranks.size, at.scale, CONFIDENCE))
-        return (
-            f"{'The value was' if one else 'The values were'} drawn at random, with chances that fall by a factor of e "
-            f"for every {float(at.scale) / 2:.4g} records by which a rank is off. The typical error is that of records "
-            f"that lie evenly among the values. Whatever the data, ranks are off by {most:,} at most, with 95% "
-            "probability. An interval ends at another of the values that surely lies beyond, or where all values end."
-        )
 
 
 RANKS = ByRank()

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
@@ -30,6 +32,7 @@ from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.query import Query, Reading
 from tetraodon.query.records_where import Kept, RecordsWhere
+from tetraodon.report.prose import Prose
 
 # -- policy among -----------------------------------------------------------------------------------
 # The policy that mechanisms are asked under where a question is about some of the records.
@@ -93,6 +96,10 @@ Measured: TypeAlias = tuple[Ints, ...]
 """The noisy numbers of one strategy, an array for each measurement, in its units."""
 Ends: TypeAlias = tuple[Ints, ...]
 """Low or high ends of boxes of a table's cells: an array of codes for each axis, broadcast against each other."""
+SENTENCES = Prose(
+    Path(__file__).parent / "templates" / "sentences.txt", (("listing", listing), ("CONFIDENCE", CONFIDENCE))
+)
+"""How each mechanism answers, by its name."""
 NOTHING = 1e-3
 """Counts are whole numbers. One that is known up to less than this has no noise left in it, only what floats add."""
 
@@ -242,9 +249,12 @@ class Mechanism(ABC):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         """A distance that each answer keeps from the truth with the given confidence."""
 
-    @abstractmethod
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        """How it was answered, for a report. `noise` and `size` are words for the noise and for how many numbers."""
+        """How it was answered, for a report: the macro of its name in `SENTENCES`.
+
+        `noise` and `size` are words for the noise and for how many numbers got it.
+        """
+        return SENTENCES(self.name, at, noise, size)
 
     # -- from noisy numbers to a table of counts ----------------------------------------------------
 

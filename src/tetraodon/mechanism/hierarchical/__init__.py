@@ -78,14 +78,15 @@ class Hierarchical(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return largest_reach(at, confidence, ranges=isinstance(query.reading(at.domain), EveryRange | ListedRanges))
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        widths = sorted({w for q in at.strategy.noisy if (w := q.contribution.unit.denominator) > 1})
-        total = " and to their total" if at.strategy.noisy[-1].contribution == One() else ""
-        return (
-            f"{noise} was added to the count of each value of {at.strategy.table[-1].name}{size}, and noise "
-            f"of its own to smoothed counts over about {' and '.join(map(str, widths))} values{total}; least squares "
-            f"put them together, so that long ranges do not add up the noise of single values."
-        )
+    @staticmethod
+    def widths(at: Scaled) -> list[int]:
+        """The widths of the smoothed counts."""
+        return sorted({w for q in at.strategy.noisy if (w := q.contribution.unit.denominator) > 1})
+
+    @staticmethod
+    def total_is_noisy(at: Scaled) -> bool:
+        """Whether the last measurement is a total with noise."""
+        return at.strategy.noisy[-1].contribution == One()
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The table that fits single values and smoothed counts together best."""
