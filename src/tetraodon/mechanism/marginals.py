@@ -499,7 +499,7 @@ def _best_rates(asked: Sequence[Names], names: Names, policy: Policy) -> dict[Na
     weights = [float(asked.count(one)) for one in sets]
     able = [f.names for f in policy.graph.factors if f.graph.edge_count and set(f.names) & set(names)]
     changed = combinations(able, min(policy.graph.at_most, len(able)))
-    steps: list[frozenset[str] | None] = [frozenset(chain(*some)) for some in changed]
+    steps: list[frozenset[str] | None] = [frozenset(chain(*some)) for some in changed if some]
     found, joined = TableSearch(parts, weights, [*steps, *([None] if policy.graph.absent else [])]).laplace(joined=True)
     rates = dict(zip(sets, found.tolist(), strict=True))
     rates |= {tuple(name for name in policy.domain.names if name in one): rate for one, rate in joined.items()}
