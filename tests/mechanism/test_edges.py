@@ -23,12 +23,11 @@ from tetraodon.gate import without_ledger
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.edge_noise import EDGES, LineErrors, best_line, flow_errors, flows_of
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import Scaled, Strategy, box_sums
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.query.contribution import One
 from tetraodon.query.edge_flows import PARTS, FlowLine, Flows
 from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.releases.answer import many_rectangles, running_map
 from tetraodon.releases.counting import count
 from tetraodon.releases.release import Release, infer
 from tetraodon.releases.run import noisy
@@ -158,7 +157,7 @@ def test_errors_are_as_planned_and_intervals_hold(changes: dict[str, Any], monke
     ends = np.sort(coins.integers(0, [[[20]], [[70]]], (2, 300, 2)), axis=2)
     low, high = ends[:, :, 0].T, ends[:, :, 1].T
     cells = np.histogram2d(*codes.T, bins=[range(21), range(71)])[0]
-    truth = many_rectangles(running_map(cells), low, high)
+    truth = box_sums(cells, low.T, high.T)
     sides = {"x": (low[:, 0], high[:, 0]), "y": (low[:, 1], high[:, 1])}
     found = [release["m"].rectangles_many(sides) for release in made]
     planned = flow_errors(item.scaled(asked.domain)).of(low.T, high.T).mean()

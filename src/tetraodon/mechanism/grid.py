@@ -175,7 +175,7 @@ class GridFit(LinearFit):
 
     @cached_property
     def ones(self) -> Floats:
-        return self.free_times(np.ones((1, self.first.size * self.second.size)))[0]
+        return np.asarray(self.free_times(np.ones((1, self.first.size * self.second.size)))[0])
 
     def free_times(self, rows: Floats) -> Floats:
         return np.stack([self._spread(row.reshape(self.shape)).ravel() for row in rows])

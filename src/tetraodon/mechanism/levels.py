@@ -18,11 +18,12 @@ import numpy as np
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.local_log_noise import Disguise
-from tetraodon.mechanism.strategy import Scaled
+from tetraodon.mechanism.strategy import Measured, Scaled
 from tetraodon.noise.laws import LAPLACE, weighted_reach
 from tetraodon.query.levels import LevelSums
+from tetraodon.query.linear import Measurement
 from tetraodon.query.number import Number
-from tetraodon.query.query import Query
+from tetraodon.query.query import MeasuredSum, Query
 
 # ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
@@ -54,6 +55,13 @@ class Levels(Disguise):
         Why   with 1/4 of the variance in each level below, all have 4/3 of that of the highest.
         """
         return 100 * math.sqrt(LAPLACE.variance(at.scale) * 4 / 3) / at.told(LevelSums).width
+
+    def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
+        levels = measurement.query.contribution
+        assert isinstance(levels, LevelSums)
+        found = TotalOfLevels(levels, measurement.scale, numbers, exact[-1][..., 0])
+        ends = found.centre[..., None], levels.unit, False, lambda n: found.reach(n)[..., None]
+        return MeasuredSum(*ends, found.total[..., None])
 
 
 LEVELS = Levels()

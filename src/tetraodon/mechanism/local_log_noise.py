@@ -12,22 +12,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import ClassVar
+from functools import cached_property, lru_cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
+from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Everything, WithinShare
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
-from tetraodon.query.linear import LinearQuery
-from tetraodon.query.local_log_noise import RATIO, Disguised
-from tetraodon.query.query import Query
+from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.local_log_noise import RATIO, Disguised, disguised_of
+from tetraodon.query.query import MeasuredSum, Query
 
 # ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
@@ -81,8 +83,29 @@ class Disguise(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return math.inf
 
+    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
+        return _shown(measurement).shown(exact, partial(permit.noise, measurement.noise, measurement.scale))
+
+    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
+        return _shown(measurement).shown(exact, lambda n: np.zeros(n, np.int64))
+
+    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
+        shown = disguised_of(measurement.query)
+        return type(shown) is self.shows and shown.told(numbers)
+
+    def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
+        found = TotalOfShown(_shown(measurement), measurement.scale, numbers)
+        unit = measurement.query.contribution.unit
+        return MeasuredSum(found.total[..., None], unit, False, lambda n: found.reach(n)[..., None])
+
 
 DISGUISE = Disguise()
+
+
+def _shown(measurement: Measurement) -> Disguised:
+    found = disguised_of(measurement.query)
+    assert found is not None
+    return found
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tetraodon.errors import DomainError, QueryError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.grid import GRID, grid_fit
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.releases.answer import many_rectangles, running_map
+from tetraodon.mechanism.strategy import box_sums
 from tetraodon.releases.counting import count
 from tetraodon.releases.least_epsilon import error_bound
 from tetraodon.releases.release import Release, infer
@@ -81,7 +81,7 @@ def test_errors_are_as_planned_and_intervals_hold(
         table = pl.DataFrame({"x": codes[:, 0] + 10, "y": codes[:, 1]})
     asked = policy(**changes)
     low, high = some_rectangles()
-    truth = many_rectangles(running_map(np.histogram2d(*codes.T, bins=[range(41), range(31)])[0]), low, high)
+    truth = box_sums(np.histogram2d(*codes.T, bins=[range(41), range(31)])[0], low.T, high.T)
     made = releases(asked, table)
     item = made[0].plan["m"]
     assert item.mechanism == "grid"

@@ -130,7 +130,7 @@ class BandedFit(LinearFit):
 
     @cached_property
     def _band(self) -> Floats:
-        return _banded_root(self.sums.overlaps[:-1] * float(self.sums.width) ** 2, self.size)
+        return _banded_root(np.asarray(self.sums.overlaps[:-1] * float(self.sums.width) ** 2), self.size)
 
     @cached_property
     def _pulls(self) -> Floats:
