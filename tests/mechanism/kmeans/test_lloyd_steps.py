@@ -13,7 +13,7 @@ from tests.worlds import graphs
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans.lloyd import Steps, centred_sum_sensitivity, expected_noise, first_centres, plan_steps
+from tetraodon.mechanism.kmeans.lloyd import Steps, centred_sum_sensitivity, first_centres, plan_steps
 from tetraodon.noise.laws import LaplaceNoise
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
@@ -80,7 +80,7 @@ def test_rounds_share_the_budget() -> None:
     steps = plan_steps(STEPS_OF_ONE, ("x",), Fraction(1, 2), rounds=5)
     assert steps.certificate(STEPS_OF_ONE, ("x",)).epsilon == Fraction(1, 2)
     assert steps.rounds == 5
-    assert expected_noise(steps, [11], 2, 10**6) < expected_noise(steps, [11], 2, 10**3)
+    assert steps.expected_noise([11], 2, 10**6) < steps.expected_noise([11], 2, 10**3)
 
 
 def test_without_noise_it_is_lloyds_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:

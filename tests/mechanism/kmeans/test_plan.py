@@ -231,14 +231,14 @@ def test_shares_are_refused_where_counts_are_known() -> None:
 
 def test_what_is_known_stays_known_where_every_pair_is_taken_for_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = policy_of(Within(6, 1), known=(Known(count("x0 > 2")),))
-    priced, tried = certificates._priced, []
+    priced, tried = certificates.certify_measurements, []
 
-    def refuses_first(of: Policy, graph: SecretGraph, measured: Any) -> Any:
+    def refuses_first(graph: SecretGraph, measured: Any, **rest: Any) -> Any:
         tried.append(graph)
         if len(tried) == 1:
             raise Refused("too many", fix="none")
-        return priced(of, graph, measured)
+        return priced(graph, measured, **rest)
 
-    monkeypatch.setattr(certificates, "_priced", refuses_first)
+    monkeypatch.setattr(certificates, "certify_measurements", refuses_first)
     assert certify_records(policy, ["x0"], [Fraction(1)]).epsilon == 4
     assert [graph.known for graph in tried] == [policy.known] * 2

@@ -68,7 +68,7 @@ def test_shares_move_by_half_the_range_of_the_gradients(
 ) -> None:
     """Any two points, not only near ones: |w(x) - w(y)| <= sum of |x_i - y_i| * sharpness / (2 * length)."""
     sizes = (30,) * columns
-    steps = SoftSteps(1, clusters, sharp, sizes, (7,) * columns, Fraction(1), (Fraction(1),) * columns)
+    steps = SoftSteps(1, (7,) * columns, Fraction(1), (Fraction(1),) * columns, clusters, sharp, sizes)
     place = st.lists(st.integers(0, 29), min_size=columns, max_size=columns)
     points = np.array([data.draw(place) for _ in range(12)])
     anchor = np.array([data.draw(place) for _ in range(clusters)])
@@ -97,27 +97,27 @@ def test_sharp_borders_cost_noise_and_soft_ones_blur() -> None:
 
 def test_without_noise_it_finds_the_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LaplaceNoise, "draw", lambda *_: np.zeros(_[-1], np.int64))
-    steps = SoftSteps(8, 2, 64, (101, 101), (25, 25), Fraction(1), (Fraction(1), Fraction(1)))
+    steps = SoftSteps(8, (25, 25), Fraction(1), (Fraction(1), Fraction(1)), 2, 64, (101, 101))
     codes = np.array([[10, 10], [12, 14], [90, 85], [88, 91], [89, 88]])
     found = steps.run(codes, [101, 101], np.ones(2), np.array([[30.0, 30.0], [70.0, 70.0]]), FREE)
     assert np.allclose(np.sort(found, axis=0), [[11, 12], [89, 88]], atol=0.5)
 
 
 def test_equal_centres_share_alike() -> None:
-    steps = SoftSteps(1, 2, 8, (11,), (2,), Fraction(1), (Fraction(1),))
+    steps = SoftSteps(1, (2,), Fraction(1), (Fraction(1),), 2, 8, (11,))
     assert (steps.shares(np.array([[0], [7]]), np.array([[5], [5]]), np.ones(1)) == PARTS // 2).all()
 
 
 def test_sums_too_long_are_refused_by_the_plan() -> None:
     with pytest.raises(Refused, match="Fix: use a coarser grid"):
-        SoftSteps(1, 1, 8, (2**47,), (2**46,), Fraction(1), (Fraction(1),))
+        SoftSteps(1, (2**46,), Fraction(1), (Fraction(1),), 1, 8, (2**47,))
 
 
 @pytest.mark.parametrize("rows", [1, 3, 4, 5, 64, 200])
 def test_nothing_is_refused_for_how_many_rows_there_are(rows: int) -> None:
     """Sums of 4 rows here leave 60 bits and those of 64 rows 63; they are added up all the same, and cut off."""
     size, box = 2**43, 2**42
-    steps = SoftSteps(1, 1, 8, (size,), (box,), Fraction(1), (Fraction(1),))
+    steps = SoftSteps(1, (box,), Fraction(1), (Fraction(1),), 1, 8, (size,))
     codes = np.linspace(box, size - 1, rows).astype(np.int64)[:, None]
     counts, sums = steps.asked(codes, np.zeros((1, 1), np.int64), np.ones(1))
     whole = sum(PARTS * min(code, box) for code in codes[:, 0].tolist())
@@ -131,7 +131,7 @@ def test_nothing_is_refused_for_how_many_rows_there_are(rows: int) -> None:
 def test_a_record_adds_the_same_beside_any_others(clusters: int, columns: int, seed: int) -> None:
     """The numbers of a table are the sum of those of its records alone, to the last part."""
     chance = np.random.default_rng(seed)
-    steps = SoftSteps(1, clusters, 64, (1001,) * columns, (250,) * columns, Fraction(1), (Fraction(1),) * columns)
+    steps = SoftSteps(1, (250,) * columns, Fraction(1), (Fraction(1),) * columns, clusters, 64, (1001,) * columns)
     codes, anchor = (chance.integers(0, 1001, (count, columns)) for count in (chance.integers(1, 300), clusters))
     lengths = chance.uniform(0.1, 3, columns)
     alone = sum(steps.asked(codes[[row]], anchor, lengths) for row in range(len(codes)))
