@@ -20,7 +20,7 @@ import polars as pl
 import tetraodon as td
 from benchmarks.data import real
 from tetraodon.exact.arrays import Floats
-from tetraodon.releases.answer import many_rectangles, running_map
+from tetraodon.mechanism.strategy import box_sums
 from tetraodon.releases.counting import count
 from tetraodon.releases.release import Release
 
@@ -67,8 +67,8 @@ def _tweets(counts: pl.DataFrame, releases: int) -> list[dict[str, Any]]:
     made, truth, spent = _released(policy, table, releases)
     detail = {"releases": releases, "seconds each": spent}
     both = [(one["map"].table.values, one["map"].table.unbiased) for one in made]
-    sums = [tuple(many_rectangles(running_map(part), low, high) for part in pair) for pair in both]
-    wanted = {"map": many_rectangles(running_map(truth["map"]), low, high)}
+    sums = [tuple(box_sums(part, low.T, high.T) for part in pair) for pair in both]
+    wanted = {"map": box_sums(truth["map"], low.T, high.T)}
     return [
         _row("cells of the map of tweets: whole / measured", {"map": both}, truth, detail),
         _row("random rectangles of the map of tweets: whole / measured", {"map": sums}, wanted, detail),

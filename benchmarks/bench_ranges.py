@@ -25,8 +25,8 @@ from benchmarks.runs import row
 from reproduce.fig_ranges import policy
 from tetraodon.gate import without_ledger
 from tetraodon.inference.consistency import monotone_counts
+from tetraodon.mechanism.strategy import box_sums
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.releases.answer import many_ranges
 from tetraodon.releases.counting import count
 from tetraodon.releases.estimates import raw_table
 from tetraodon.releases.run import noisy
@@ -122,7 +122,7 @@ def _speed() -> list[dict[str, Any]]:
         releasing = time.perf_counter() - start
         many = np.sort(numbers.integers(0, MILLION, (MILLION, 2)), axis=1)
         start = time.perf_counter()
-        many_ranges(answer.table, many[:, 0], many[:, 1])
+        box_sums(answer.table.values, (many[:, 0],), (many[:, 1],))
         asking = time.perf_counter() - start
         what = f"a million values, theta {theta}"
         rows.append(row(f"{what}: planning / 10 s", planning / 10, 1.0, s=planning))

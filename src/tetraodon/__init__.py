@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tetraodon.releases.compare import compare as compare
     from tetraodon.releases.counting import check as check
     from tetraodon.releases.folder import load_release as load_release
-    from tetraodon.releases.joint_errors import joint_errors as joint_errors
+    from tetraodon.releases.estimates import joint_errors as joint_errors
     from tetraodon.releases.least_epsilon import plan_for_error as plan_for_error
     from tetraodon.releases.plan import Plan as Plan, plan as plan
     from tetraodon.releases.release import Release as Release
@@ -65,7 +65,7 @@ _NAMES = {
     "tetraodon.releases.compare": "compare",
     "tetraodon.releases.counting": "check",
     "tetraodon.releases.folder": "load_release",
-    "tetraodon.releases.joint_errors": "joint_errors",
+    "tetraodon.releases.estimates": "joint_errors",
     "tetraodon.releases.least_epsilon": "plan_for_error",
     "tetraodon.releases.plan": "Plan plan",
     "tetraodon.releases.release": "Release",

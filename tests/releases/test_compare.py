@@ -1,7 +1,8 @@
-"""What-if: errors are those of plans, odds those of the graph, and what buys nothing is said to buy nothing."""
+"""Comparisons of promises."""
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 
 import tetraodon as td
 from tetraodon.releases.compare import compare
+
+# -- compare ----------------------------------------------------------------------------------------
+# What-if: errors are those of plans, odds those of the graph, and what buys nothing is said to buy nothing.
 
 
 def policy(secret: Any = None, item: Any = None, **changes: Any) -> td.Policy:
@@ -125,3 +129,24 @@ def test_presence_alone_is_beside_the_others() -> None:
     assert compare(policy("public", presence="secret"), attribute="x").variants[0].theta == "none"
     with pytest.raises(td.errors.TetraodonError, match="theta"):
         compare(policy(), theta=["none"])
+
+
+# -- comparison -------------------------------------------------------------------------------------
+# A comparison as text, as data and as a picture.
+
+
+def test_text_data_and_chart() -> None:
+    found = compare(policy(), theta=[0.5, "full"])
+    text = str(found)
+    assert text.startswith("item  theta  epsilon  comparison ")
+    assert "Odds are those between 0 and 5 of x." in text
+    assert json.loads(json.dumps(found.document()))["variants"][0]["theta"] == "0.5"
+    import vl_convert
+
+    assert vl_convert.vegalite_to_svg(found.chart()).startswith("<svg")
+
+
+def test_odds_beyond_all_numbers_are_not_written_as_numbers() -> None:
+    far = compare(policy(), theta=[0.5], epsilon=[100], pair=(0, 50)).variants[0]
+    assert far.odds == math.inf
+    assert far.document()["odds"] is None

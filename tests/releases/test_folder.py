@@ -1,4 +1,4 @@
-"""The release folder: complete, readable back, never half-written, and free of true answers."""
+"""The release folder, written and read back."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.releases.made import release_with, silent
 
 import tetraodon as td
 from tetraodon.exact.rational import decimal_text
 from tetraodon.releases import folder, run
+
+# -- folder -----------------------------------------------------------------------------------------
+# The release folder: complete, readable back, never half-written, and free of true answers.
 
 
 @pytest.fixture
@@ -161,3 +165,22 @@ def test_two_releases_into_one_folder(
     monkeypatch.undo()
     td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out", resume=True)
     assert [entry.state for entry in ledger.entries(policy.dataset)] == ["settled"]
+
+
+# -- release ----------------------------------------------------------------------------------------
+# A release is answers by name, and can be asked.
+
+
+def test_every_item_has_its_answer(policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, silent)
+    assert list(release) == [item.name for item in policy.items]
+    assert len(release) == len(policy.items)
+    assert release["ages"].kind == "histogram"
+    with pytest.raises(td.errors.QueryError, match="did you mean 'older'"):
+        release["oldest"]
+
+
+def test_asking_names_the_table_that_answered(policy: td.Policy, table: pl.DataFrame) -> None:
+    estimate = release_with(policy, table, silent).ask("age <= 24")
+    assert estimate.source in {item.name for item in policy.items}
+    assert estimate == pytest.approx(table.filter(pl.col("age") <= 24).height)

@@ -1,14 +1,22 @@
-"""Releases that could come out: made-up people, real noise. No table is read, and nothing is charged."""
+"""Simulated releases and synthetic records."""
 
 from __future__ import annotations
 
+import datetime as dt
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.errors import QueryError, Refused
+from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.releases.release import Release
+from tetraodon.releases.simulated import write_table
+
+# -- simulated --------------------------------------------------------------------------------------
+# Releases that could come out: made-up people, real noise. No table is read, and nothing is charged.
 
 POLICY: dict[str, Any] = {
     "dataset": "d",
@@ -98,3 +106,96 @@ def test_what_cannot_be_made_up_is_refused(planned: td.Plan) -> None:
     }
     with pytest.raises(Refused, match="known already"):
         td.editor.simulate(td.plan(known))
+
+
+# -- synthetic --------------------------------------------------------------------------------------
+# A table of made-up records whose counts are those of a release: nothing is measured anew, so it costs no privacy.
+
+SYNTHETIC_POLICY: dict[str, Any] = {
+    "dataset": "d",
+    "presence": "public",
+    "attributes": {
+        "age": {"integer": [0, 79], "missing": "separate"},
+        "sex": ["=f", "m"],
+        "size": {"real": [0, 1], "step": 0.25},
+        "day": {"date": ["2026-01-01", "2026-01-10"]},
+        "never": "boolean",
+    },
+    "budget": {"epsilon": 1},
+    "release": [
+        {"name": "both", "histogram": ["age", "sex"]},
+        {"name": "tens", "histogram": ["age", "size"], "bins": {"age": 10}},
+        {"name": "days", "histogram": ["day", "size"]},
+        {"name": "old", "count": "age >= 65"},
+        {"name": "men", "histogram": "day", "where": "sex = 'm'"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def exact() -> Release:
+    """A release without noise: what it tells can be had."""
+    return td.editor.simulate(td.plan(SYNTHETIC_POLICY), "hump", 3000, times=0).truth
+
+
+def test_the_counts_of_a_release_without_noise_are_met(exact: Release) -> None:
+    found = td.synthesize(exact)
+    assert len(found) == 3000
+    assert {*found.distance} == {"both", "tens", "days"}
+    assert max(found.distance.values()) < 0.02
+    assert found.left_out == ("never",)
+    # by a count of its own: the share of records that are elsewhere
+    both = np.zeros((81, 2))
+    np.add.at(both, (found.codes["age"], found.codes["sex"]), 1)
+    assert np.abs(both - exact["both"].values).sum() / 6000 == pytest.approx(found.distance["both"])
+
+
+def test_records_with_noise_follow_what_was_published() -> None:
+    plan = td.plan(SYNTHETIC_POLICY | {"budget": {"epsilon": 20}})
+    (release,) = td.editor.simulate(plan, "hump", 3000, times=1).releases
+    found = td.synthesize(release)
+    assert max(found.distance.values()) < 0.05
+    assert (found.codes["age"] < 81).all()
+
+
+def test_the_same_release_gives_the_same_records_in_any_number(exact: Release) -> None:
+    one, other = td.synthesize(exact, 500), td.synthesize(exact, 500)
+    assert len(one) == 500
+    assert all((one.codes[name] == other.codes[name]).all() for name in one.codes)
+    assert len(td.synthesize(exact, 1)) == 1
+    with pytest.raises(Refused, match="Fix: ask for"):
+        td.synthesize(exact, 10**9)
+
+
+def test_values_are_those_of_the_policy(exact: Release) -> None:
+    frame = td.synthesize(exact, 400).to_polars()
+    assert frame.columns == ["age", "sex", "size", "day"]
+    assert {*frame["sex"]} == {"=f", "m"}
+    assert {*frame["size"]} <= {0, 0.25, 0.5, 0.75, 1}
+    assert min(frame["day"]) >= dt.date(2026, 1, 1)
+
+
+def test_nothing_is_made_up_from_nothing() -> None:
+    counts = SYNTHETIC_POLICY | {"release": [{"name": "old", "count": "age >= 65"}]}
+    with pytest.raises(QueryError, match="no table of counts"):
+        td.synthesize(td.editor.simulate(td.plan(counts), n=10, times=0).truth)
+
+
+def test_a_table_of_nobody_is_spread_evenly() -> None:
+    sparse = {"dataset": "d", "attributes": {"x": {"integer": [0, 3]}}, "budget": {"epsilon": 1}}
+    plan = td.plan(sparse | {"release": [{"name": "x", "histogram": "x"}]})
+    empty = td.editor.simulate(plan, n=1, times=0).truth
+    empty["x"].values[...] = 0
+    assert np.bincount(td.synthesize(empty, 8).codes["x"]).tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_are_read_back_and_run_no_formula(exact: Release, ending: str, tmp_path: Path) -> None:
+    found = td.synthesize(exact, 300)
+    write_table(found, path := tmp_path / f"people.{ending}")
+    read = duckdb.sql(f"SELECT * FROM '{path}'").fetchall()
+    assert [row[2] for row in read] == [float(value) for value in found.columns["size"]]
+    sexes = {"csv": {"'=f", "m"}, "parquet": {"=f", "m"}}[ending]
+    assert {row[1] for row in read} == sexes
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        write_table(found, tmp_path / "nowhere" / f"people.{ending}")

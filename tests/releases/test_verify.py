@@ -1,4 +1,4 @@
-"""Verification believes nothing: it recomputes, and notices every change."""
+"""Folders that strangers may have written."""
 
 from __future__ import annotations
 
@@ -6,16 +6,30 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import tetraodon as td
-from tetraodon.releases.folder import file_hash, fill_folder, software
+from tetraodon.errors import ReleaseError
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.pufferfish import Additive, Channel, DiscreteLaplace, World, named, verify
+from tetraodon.releases import plan as planning
+from tetraodon.releases import untrusted_parquet as foreign_parquet
+from tetraodon.releases.folder import file_hash, fill_folder, plan_from_manifest, read_manifest, software
+from tetraodon.releases.plan import PlannedItem
 from tetraodon.releases.release import infer
+from tetraodon.releases.untrusted_parquet import parquet_rows, read_columns, read_table, same_columns
 from tetraodon.releases.verify import NOT_CHECKED, same_cells, same_text
+
+# -- verify -----------------------------------------------------------------------------------------
+# Verification believes nothing: it recomputes, and notices every change.
 
 
 @pytest.fixture
@@ -301,3 +315,287 @@ def test_invented_measurements_are_said_to_be_beyond_it(written: Path) -> None:
 def test_texts_may_differ_in_last_digits_only(tmp_path: Path, mine: str, theirs: str, same: bool) -> None:
     (tmp_path / "a.txt").write_text(theirs)
     assert same_text(tmp_path / "a.txt", mine) is same
+
+
+# -- manifest ---------------------------------------------------------------------------------------
+# release.json is not believed, and costs nothing before its sizes are known.
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("made")
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"x": {"integer": [0, 5]}},
+            "secrets": {"x": {"within": 1}},
+            "budget": {"epsilon": 1},
+            "release": [{"name": "h", "histogram": "x", "bins": {"x": [[0, 2], [3, 5]]}}],
+        }
+    )
+    with td.Ledger(home / "ledger.db") as book:
+        book.open("d", 1, policy.document)
+        td.release(td.plan(policy), pl.DataFrame({"x": [1, 2, 3]}), ledger=book, out=home / "release")
+    return home / "release"
+
+
+def test_the_plan_is_the_one_that_was_made(made: Path) -> None:
+    manifest = read_manifest(made, "release")
+    plan = plan_from_manifest(manifest, made)
+    assert str(plan.epsilon) == "1"
+    assert plan["h"].strategy.table[0].labels == ("0..2", "3..5")
+
+
+def test_loading_plans_nothing_and_verifying_plans_the_baseline_again(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = []
+    choose = planning.choose
+    monkeypatch.setattr(planning, "choose", lambda *given: planned.append(given) or choose(*given))
+    loaded = td.load_release(made).plan["h"]
+    assert planned == []
+    again = plan_from_manifest(read_manifest(made, "release"), made)["h"]
+    assert len(planned) == 1
+    assert (loaded.baseline_error, loaded.baseline) == (again.baseline_error, again.baseline)
+
+
+@pytest.mark.parametrize("stated", [None, "8", True, -1, float("nan"), float("inf")])
+def test_a_baseline_that_is_no_number_is_refused(made: Path, stated: Any) -> None:
+    manifest = json.loads((made / "release.json").read_text())
+    manifest["plan"]["queries"][0]["baseline_error"] = stated
+    with pytest.raises(td.errors.ReleaseError, match="does not describe a release"):
+        plan_from_manifest(manifest, made, believed=True)
+
+
+def wide(manifest: dict[str, Any]) -> None:
+    manifest["policy"]["attributes"][0]["integer"] = [0, 10**17]
+
+
+def many_bins(manifest: dict[str, Any]) -> None:
+    manifest["plan"]["queries"][0]["measurements"][0]["by"][0]["bins"] = [0, 0, 0, 10**9, 10**9, 10**9]
+
+
+def other_labels(manifest: dict[str, Any]) -> None:
+    [item] = manifest["plan"]["queries"]
+    for split in (item["table"][0], item["measurements"][0]["by"][0]):
+        split["labels"] = ["3..5", "0..2"]
+
+
+def much_noise(manifest: dict[str, Any]) -> None:
+    manifest["plan"]["queries"][0]["measurements"][0]["noise"]["scale"] = "1e999999999"
+
+
+def another_item(manifest: dict[str, Any]) -> None:
+    manifest["plan"]["queries"][0]["name"] = "../../h"
+
+
+def a_file(manifest: dict[str, Any]) -> None:
+    manifest["policy"]["known"] = [{"table": "/dev/zero"}]
+
+
+def no_policy(manifest: dict[str, Any]) -> None:
+    manifest["policy"] = "people.policy.yaml"
+
+
+def many_measurements(manifest: dict[str, Any]) -> None:
+    measured = manifest["plan"]["queries"][0]["measurements"]
+    measured *= 10_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [wide, many_bins, other_labels, much_noise, another_item, a_file, no_policy, many_measurements],
+)
+def test_other_statements_are_refused(made: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    manifest = json.loads((made / "release.json").read_text())
+    change(manifest)
+    with pytest.raises(td.errors.TetraodonError, match="Fix:"):
+        plan_from_manifest(manifest, made)
+
+
+def test_measurements_that_are_missing(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(td.errors.ReleaseError, match="missing"):
+        plan_from_manifest(read_manifest(made, "release"), tmp_path)
+
+
+# -- foreign parquet --------------------------------------------------------------------------------
+# A stranger's Parquet file is read only as far as it is what it should be.
+
+KINDS = {"n": "i", "word": "O"}
+COLUMNS = {"n": np.array([1, 2, 3]), "word": np.array(["a", "b", "a"], object)}
+
+
+def put(path: Path, **columns: Any) -> Path:
+    parquet.write_table(pa.table(columns or {name: list(column) for name, column in COLUMNS.items()}), path)
+    return path
+
+
+def test_what_it_should_be_is_read(tmp_path: Path) -> None:
+    path = put(tmp_path / "x.parquet")
+    assert parquet_rows(path) == 3
+    found = read_columns(path, KINDS, 3)
+    assert {name: column.tolist() for name, column in found.items()} == {"n": [1, 2, 3], "word": ["a", "b", "a"]}
+    assert same_columns(path, COLUMNS)
+
+
+def test_a_footer_of_many_row_groups_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why  it was parsed again for every row group, which took 15 s for a file of 1.3 MB."""
+    parsed = []
+    read = parquet.read_metadata
+    monkeypatch.setattr(parquet, "read_metadata", lambda path: parsed.append(path) or read(path))
+    parquet.write_table(pa.table({"n": list(range(50))}), tmp_path / "x.parquet", row_group_size=1)
+    assert parquet_rows(tmp_path / "x.parquet") == 50
+    assert len(parsed) == 1
+    assert len(read_columns(tmp_path / "x.parquet", {"n": "i"}, 50)["n"]) == 50
+    assert len(parsed) == 2
+
+
+@pytest.mark.parametrize("changed", [{"n": np.array([1, 2, 4])}, {"word": np.array(["a", "b", "b"], object)}])
+def test_another_value_is_noticed(tmp_path: Path, changed: dict[str, Any]) -> None:
+    assert not same_columns(put(tmp_path / "x.parquet"), COLUMNS | changed)
+
+
+def test_numbers_may_differ_in_their_last_digits_only(tmp_path: Path) -> None:
+    path = put(tmp_path / "x.parquet", x=[0.1, 2.0])
+    assert same_columns(path, {"x": np.array([0.1 + 1e-15, 2.0])})
+    assert not same_columns(path, {"x": np.array([0.1001, 2.0])})
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"n": [1, 2, 3, 4], "word": list("abab")},
+        {"n": [1, 2, 3]},
+        {"n": [1, 2, 3], "word": list("aba"), "more": [1, 2, 3]},
+        {"word": list("aba"), "n": [1, 2, 3]},
+        {"n": [1.0, 2.0, 3.0], "word": list("aba")},
+        {"n": [1, None, 3], "word": list("aba")},
+        {"n": [1, 2, 3], "word": ["a", None, "b"]},
+        {"n": [1, 2, 3], "word": [1, 2, 3]},
+    ],
+    ids=repr,
+)
+def test_anything_else_is_refused(tmp_path: Path, columns: dict[str, Any]) -> None:
+    with pytest.raises(ReleaseError, match="Fix:"):
+        read_columns(put(tmp_path / "x.parquet", **columns), KINDS, 3)
+
+
+def test_long_texts_are_not_unfolded(tmp_path: Path) -> None:
+    """Two hundred thousand times a megabyte, in some kilobytes: refused by its dictionary."""
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(200_000, np.int32)), pa.array(["x" * 40_000_000]))
+    path = put(tmp_path / "x.parquet", n=np.zeros(200_000, np.int64), word=texts)
+    with pytest.raises(ReleaseError, match="longer texts"):
+        read_columns(path, KINDS, 200_000)
+
+
+def test_a_page_that_unfolds_without_measure_is_refused_by_the_footer(tmp_path: Path) -> None:
+    path = put(tmp_path / "x.parquet", n=[1], word=pa.array(["x" * 200_000_000]))
+    with pytest.raises(ReleaseError, match="rows than it should"):
+        read_columns(path, KINDS, 1)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not parquet", b"PAR1" + b"\xff" * 8, b"PAR1" + b"x" * 50 + b"\xff\xff\xff\x7fPAR1"]
+)
+def test_what_is_no_parquet(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.parquet").write_bytes(content)
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        parquet_rows(tmp_path / "x.parquet")
+
+
+def test_a_long_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign_parquet, "BATCH", 2)
+    assert same_columns(put(tmp_path / "x.parquet"), COLUMNS)
+    assert not same_columns(tmp_path / "x.parquet", COLUMNS | {"n": np.array([1, 2, 4])})
+
+
+def test_any_table_is_read_up_to_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "any.parquet"
+    made = pa.table({"a": [1, 2, 3], "b": ["x", "yy", None]})
+    parquet.write_table(made, path)
+    found = read_table(path, values=6, texts=3)
+    assert found.column("a").to_pylist() == [1, 2, 3]
+    assert found.column("b").to_pylist() == ["x", "yy", None]
+    with pytest.raises(ReleaseError, match="more values"):
+        read_table(path, values=5, texts=3)
+    with pytest.raises(ReleaseError, match="longer texts"):
+        read_table(path, values=6, texts=2)
+    path.write_bytes(b"PAR1nothingPAR1")
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        read_table(path, values=6, texts=3)
+
+
+# -- verified plans ---------------------------------------------------------------------------------
+# Every mechanism that a plan can choose, put before the verifier: it keeps its stated epsilon and no smaller one.
+
+RELEASE = [
+    {"name": "cells", "histogram": "x"},
+    {"name": "running", "cdf": "x"},
+    {"name": "wide", "ranges": "x"},
+    {"name": "sum", "total": "x"},
+    {"name": "some", "count": "x < 3"},
+]
+
+
+def policy(top: int, secrets: Any, presence: str) -> td.Policy:
+    return td.load_policy(
+        {
+            "dataset": "tiny",
+            "presence": presence,
+            "attributes": {"x": {"integer": [0, top]}},
+            "secrets": {"x": secrets},
+            "budget": {"epsilon": 1},
+            "release": RELEASE,
+        }
+    )
+
+
+CASES = {
+    "all": policy(7, "everything", "public"),
+    "all, presence too": policy(5, "everything", "secret"),
+    "near": policy(7, {"within": 1}, "public"),
+    "wide": policy(19, {"within": 5}, "public"),
+    "long": policy(39, {"within": 3}, "public"),
+    "blocks": policy(7, {"blocks": [[0, 2], [3, 7]]}, "public"),
+}
+
+
+def answers(item: PlannedItem, domain: td.research.Domain, *, noisy: bool) -> tuple[Any, list[Fraction]]:
+    """What an item measures with noise, or without, as a function of a dataset of records; and its scales."""
+    rows = [
+        (row, m.scale)
+        for m in item.measurements
+        if (m.scale > 0) == noisy
+        for row in m.query.matrix(domain)[0].tolist()
+    ]
+
+    def asked(dataset: Any) -> tuple[int, ...]:
+        cells = [domain.cell(record) for record in dataset if record is not ABSENT]
+        return tuple(sum(row[cell] for cell in cells) for row, _ in rows)
+
+    return asked, [scale for _, scale in rows]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_item_loses_what_its_certificate_says(name: str) -> None:
+    planned = td.plan(CASES[name])
+    world = World.of_domain(CASES[name].domain, individuals=1, absent=CASES[name].presence == "secret")
+    for item in planned:
+        promise = named.blowfish(CASES[name], epsilon=item.epsilon)
+        told, _ = answers(item, CASES[name].domain, noisy=False)
+        exact = verify(Channel.of(lambda dataset, asked=told: {asked(dataset): 1}, world), promise)
+        assert exact.odds == 1, "what is told without noise must not move along an edge"
+        query, scales = answers(item, CASES[name].domain, noisy=True)
+        if not scales:
+            assert item.epsilon == 0
+            continue
+        mechanism = Additive(query, tuple(map(DiscreteLaplace, scales)), world)
+        verdict = verify(mechanism, promise)
+        assert verdict.lower == verdict.upper == item.epsilon
+        assert verdict.holds
+        assert verify(mechanism, promise.at(item.epsilon * Fraction(99, 100))).holds is False
+
+
+def test_no_mechanism_is_left_out() -> None:
+    chosen = {item.mechanism for case in CASES.values() for item in td.plan(case)}
+    assert chosen >= {"exact", "identity", "ordered", "hierarchical", "weighted", "direct"}

@@ -28,6 +28,8 @@ STILL = 1e-9
 ATTEMPTS = 4
 """Times that both are tried; conjugate gradients lose their way in floats, and start anew."""
 TOLERANCE = 1e-11
+Groups: TypeAlias = tuple[int, ...] | None
+"""For every value of an attribute the group that it belongs to; None where every value stands apart."""
 CLOSE = 1e-6
 """Tables that agree up to this part of their counts, and not any better after all rounds, are taken to agree."""
 
@@ -190,7 +192,7 @@ def common_coarsening(first: Sequence[int] | None, second: Sequence[int] | None)
 class Margin:
     """Attributes, each with a grouping of its values (None: every value apart)."""
 
-    groups: tuple[tuple[str, tuple[int, ...] | None], ...]
+    groups: tuple[tuple[str, Groups], ...]
 
     @classmethod
     def of(cls, table: Sequence[Split]) -> Margin:
@@ -200,16 +202,8 @@ class Margin:
     def meet(self, other: Margin) -> Margin:
         """The finest margin that both can be added up to."""
         theirs = dict(other.groups)
-        shared: list[tuple[str, tuple[int, ...] | None]] = []
-        for name, mine in self.groups:
-            if name in theirs:
-                if mine is None and theirs[name] is None:
-                    shared.append((name, None))
-                else:
-                    merged = tuple(common_coarsening(mine, theirs[name]))
-                    if max(merged) > 0:
-                        shared.append((name, merged))
-        return Margin(tuple(shared))
+        shared = [(name, _joined(mine, theirs[name])) for name, mine in self.groups if name in theirs]
+        return Margin(tuple((name, groups) for name, groups in shared if groups is None or max(groups) > 0))
 
     def shape(self, domain: Domain) -> tuple[int, ...]:
         return tuple(domain[name].size if groups is None else max(groups) + 1 for name, groups in self.groups)
@@ -310,7 +304,6 @@ def _to_follow(table: EstimatedTable, leaders: Sequence[EstimatedTable], domain:
 # -- margin lattice ---------------------------------------------------------------------------------
 # Margins in the order in which they are made whole: which tell which, and which whole numbers always fit together.
 
-Groups: TypeAlias = tuple[int, ...] | None
 LONGEST = 4096
 """Values of an attribute whose counts are made whole by blocks first: enough for a map, and quick to go through."""
 FACTOR = 4
@@ -369,17 +362,13 @@ def _renamed(groups: Groups) -> Groups:
 
 
 def meet(one: Margin, other: Margin) -> Margin:
-    """The finest margin that both can be added up to."""
-    theirs = dict(other.groups)
-    shared = [(name, _joined(mine, theirs[name])) for name, mine in one.groups if name in theirs]
-    return Margin(tuple((name, groups) for name, groups in shared if groups is None or max(groups) > 0))
+    """The finest margin that both can be added up to, in normal form."""
+    return normal(one.meet(other))
 
 
 @lru_cache(maxsize=4096)
 def _joined(first: Groups, second: Groups) -> Groups:
-    if first == second:
-        return _renamed(first)
-    return _renamed(tuple(common_coarsening(first, second)))
+    return None if first is None and second is None else tuple(common_coarsening(first, second))
 
 
 def is_in(coarse: Margin, fine: Margin) -> bool:

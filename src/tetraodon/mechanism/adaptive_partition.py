@@ -14,20 +14,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.gate import Permit
 from tetraodon.mechanism.direct import free_totals
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
-from tetraodon.query.adaptive_partition import FAN, Divided, Round, pooled, spread
+from tetraodon.query.adaptive_partition import FAN, Divided, Draw, Round, pooled, spread
 from tetraodon.query.contribution import One
-from tetraodon.query.linear import LinearQuery
+from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.query import SPARSE, EveryRange, EveryRectangle, ListedRanges, Query, Reading, RunningCounts
 
 # -- rounds fit -------------------------------------------------------------------------------------
@@ -161,17 +162,19 @@ class LastNumbers:
         shape, sides = self.at.shape, len(parts_of(self.at).sizes)
         summed, variance = np.zeros(()), np.zeros(())
         for one in self.levels:
-            ends: list[tuple[Ints, Ints]] = []
+            starts, stops = list[Ints](), list[Ints]()
             for axis, (first, last) in enumerate(zip(low, high, strict=True)):
                 width = one.width if axis >= len(shape) - sides else 1
                 if touching:
-                    ends.append((first // width, last // width + 1))
+                    starts.append(first // width)
+                    stops.append(last // width)
                     continue
                 begin = -(-first // width)
                 end = np.where(last == shape[axis] - 1, one.there.shape[axis], (last + 1) // width)
-                ends.append((begin, np.maximum(begin, end)))
-            summed = summed + _box_sums(one.counts, ends)
-            variance = variance + _box_sums(one.there, ends) * self._law.smooth_variance(one.scale)
+                starts.append(begin)
+                stops.append(np.maximum(begin, end) - 1)
+            summed = summed + box_sums(one.counts, starts, stops)
+            variance = variance + box_sums(one.there, starts, stops) * self._law.smooth_variance(one.scale)
         return summed, variance
 
     def between(self, inside: Sums, touched: Sums, confidence: Fraction) -> Sums:
@@ -197,18 +200,6 @@ class LastNumbers:
     @property
     def _law(self) -> NoiseLaw:
         return self.at.strategy.noise
-
-
-def _box_sums(values: Bools | Floats, ends: list[tuple[Ints, Ints]]) -> Floats:
-    """Sums over boxes, from running sums along every axis: their corners, added and subtracted."""
-    running = np.pad(values.astype(np.float64), [(1, 0)] * values.ndim)
-    for axis in range(values.ndim):
-        running = np.cumsum(running, axis=axis)
-    found = np.zeros(())
-    for corner in product((0, 1), repeat=values.ndim):
-        sign = (-1) ** (values.ndim - sum(corner))
-        found = found + sign * running[tuple(ends[axis][side] for axis, side in enumerate(corner))]
-    return np.asarray(found)
 
 
 # -- divided ----------------------------------------------------------------------------------------
@@ -267,15 +258,20 @@ class DividedParts(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return math.inf  # how uneven small parts are inside, no plan can know
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        parts = parts_of(at)
-        named = " and ".join(parts.names)
-        return (
-            f"{noise} was added to the counts of parts of {named}{size}, in {parts.rounds} rounds: a part whose noisy "
-            "count was large was divided, and any other counted once more with what was left for it. A part that was "
-            "not divided is shown as even inside. An interval goes from the parts that lie inside "
-            "what is asked to all that touch it, so that it holds the truth however uneven they are."
-        )
+    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
+        return self._rounds(measurement, exact, permit.noise)
+
+    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
+        return self._rounds(measurement, exact, lambda _, __, shape: np.zeros(shape, np.int64))
+
+    @staticmethod
+    def _rounds(measurement: Measurement, exact: Ints, draw: Draw) -> Ints:
+        told = _divided(measurement).measure(exact, measurement.scale, draw)
+        return told.reshape(*exact.shape[: len(measurement.query.by)], -1)
+
+    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
+        parts = measurement.query.contribution
+        return isinstance(parts, Divided) and parts.could_tell(numbers, measurement.scale)
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         return fitted(at, measured)
@@ -300,6 +296,12 @@ class DividedParts(Mechanism):
 
 
 DIVIDED = DividedParts()
+
+
+def _divided(measurement: Measurement) -> Divided:
+    found = measurement.query.contribution
+    assert isinstance(found, Divided)
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -6,13 +6,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.gate import Permit
 from tetraodon.inference.consistency import EstimatedTable, agree
 from tetraodon.inference.controlled_rounding import whole_tables
 from tetraodon.inference.graphical_model import (
@@ -25,16 +29,14 @@ from tetraodon.inference.graphical_model import (
     one_of,
 )
 from tetraodon.mechanism.direct import Direct
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import Strategy
+from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.aim import NOTHING, ChosenTables, Places
 from tetraodon.query.contribution import One
 from tetraodon.query.kinds import Query, SyntheticRecords
-from tetraodon.query.linear import LinearQuery, Split
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
+from tetraodon.query.linear import LinearQuery, Measurement, Split
 
 Draw = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
 Choose = Callable[[Sequence[int], Fraction], int]
@@ -79,17 +81,33 @@ class ChosenForRecords(Direct):
             if not most or rounds > most:
                 yield Strategy(self, (LinearQuery(ChosenTables(splits, sizes, rounds, most, free, total)),))
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        tables = at.told(ChosenTables)
-        return (
-            f"{noise} was added to counts by each attribute, and to {tables.rounds} tables of two or three attributes. "
-            "These were chosen one after the other, at random, with chances that rise with how far off they were. "
-            "The records were then made up so that they have about these counts. Nobody is any of them, and what goes "
-            "together in attributes that are in none of these tables is made up as well."
-        )
+    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
+        choose = partial(choose_by_score, coins=permit.coins)
+        return draw_tables(_tables(measurement), exact, measurement.scale, measurement.noise, permit.noise, choose)
+
+    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
+        """The tables that are farthest off, one after the other."""
+
+        def silent(_: NoiseLaw, __: Fraction, shape: tuple[int, ...]) -> Ints:
+            return np.zeros(shape, np.int64)
+
+        def farthest(scores: Sequence[int], _: Fraction) -> int:
+            return int(np.argmax(scores))
+
+        return draw_tables(_tables(measurement), exact, measurement.scale, measurement.noise, silent, farthest)
+
+    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
+        tables = measurement.query.contribution
+        return isinstance(tables, ChosenTables) and tables.told(numbers)
 
 
 CHOSEN = ChosenForRecords()
+
+
+def _tables(measurement: Measurement) -> ChosenTables:
+    found = measurement.query.contribution
+    assert isinstance(found, ChosenTables)
+    return found
 
 
 def _is_free(split: Split, policy: Policy) -> bool:
@@ -127,15 +145,6 @@ def draw_tables(
         chosen.append((table, truth[table] + draw(law, scale, truth[table].shape)))
         told.append(tables.line(*chosen[-1]))
     return np.concatenate(told)
-
-
-def without_noise(tables: ChosenTables, counted: Ints, scale: Fraction, law: NoiseLaw) -> Ints:
-    """What would be told without any noise: the tables that are farthest off, one after the other."""
-
-    def silent(_: NoiseLaw, __: Fraction, shape: tuple[int, ...]) -> Ints:
-        return np.zeros(shape, np.int64)
-
-    return draw_tables(tables, counted, scale, law, silent, lambda scores, _: int(np.argmax(scores)))
 
 
 def _count(tables: ChosenTables, counted: Ints, places: Places) -> Ints:

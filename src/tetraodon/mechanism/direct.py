@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.display import listing
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats
@@ -54,12 +53,10 @@ class Direct(OneScale):
     def most_terms(self, query: Query, at: Scaled) -> int:
         return 1
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        first, *others = (_called(query) for query in at.strategy.noisy)
-        if not others:
-            return f"{noise} was added to the answer itself{size}."
-        were = f"{listing(others)} {'was' if len(others) == 1 else 'were'}"
-        return f"{noise} was added to {first}{size}. T{were[1:]} measured with such noise as well."
+    @staticmethod
+    def measured(at: Scaled) -> list[str]:
+        """What gets noise, in words."""
+        return [_called(query) for query in at.strategy.noisy]
 
 
 DIRECT = Direct()
@@ -125,9 +122,6 @@ class Exact(Mechanism):
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return 0.0
-
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return "Published exactly: no secret changes it, so no noise was needed."
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         if at.strategy.exact[0] != LinearQuery(One(), at.strategy.table):

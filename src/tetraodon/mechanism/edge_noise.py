@@ -70,13 +70,6 @@ class Branches(OneScale):
     def most_terms(self, query: Query, at: Scaled) -> int:
         return int(np.abs(used_of(at.strategy)).sum(axis=1).max())
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return (
-            f"{noise} was added to how many records there are beyond each step of a tree of secrets along "
-            f"{at.strategy.table[-1].name}{size}, rather than to each cell: a secret moves few of these numbers, and a "
-            f"cell is the difference of those that meet there."
-        )
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         strategy = at.strategy
         cells = measured[0] @ used_of(strategy).T
@@ -213,12 +206,8 @@ class EdgeNoise(Mechanism):
         """A distance that every rectangle keeps from the truth."""
         return float(self._far(at, np.array([flow_errors(at).largest()]), confidence)[0])
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return (
-            f"{noise} was added along the steps from each cell of the map to the next{size}: what a cell gained its "
-            f"neighbour lost. So a rectangle is off by what flowed across its borders only, and the number of all "
-            f"records is exact."
-        )
+    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
+        return isinstance(measurement.query.contribution, Flows)
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The map as the noise left it, in records."""

@@ -15,7 +15,7 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints, searching
 from tetraodon.mechanism.direct import free_totals
-from tetraodon.mechanism.hierarchical.fit import hats_matrix
+from tetraodon.mechanism.hierarchical.fit import LinearFit, hats_matrix
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph
@@ -102,12 +102,11 @@ def all_ranges(columns: Floats) -> Floats:
     return np.asarray((size - code) * below + (code + 1.0) * (above - (size - code) * columns))
 
 
-@dataclass(frozen=True)
-class GridFit:
+@dataclass(frozen=True, eq=False)
+class GridFit(LinearFit):
     """The linear estimate with the least variance. Precisions are one over variances, in records; 0 is not measured.
 
-    `across` is of strips smoothed along the second side, `along` of those smoothed along the first. With `total`, the
-    number of records is known.
+    `across` is of strips smoothed along the second side, `along` of those smoothed along the first. Maps are rows.
     """
 
     first: Side
@@ -116,7 +115,7 @@ class GridFit:
     across: float = 0.0
     along: float = 0.0
     blocks: float = 0.0
-    total: bool = False
+    total: float | None = None
 
     def __post_init__(self) -> None:
         if not self.cells > 0 or min(self.across, self.along, self.blocks) < 0:
@@ -128,13 +127,6 @@ class GridFit:
         a, b = (np.append(0.0, side.values) for side in (self.first, self.second))
         return 1 / (self.cells + self.across * b + self.along * a[:, None] + self.blocks * np.outer(a, b))
 
-    def covariance_times(self, table: Floats) -> Floats:
-        """Cov(x) f for a map f of weights."""
-        moved = self._spread(table)
-        if not self.total:
-            return moved
-        return moved - self._ones * (float(moved.sum()) / float(self._ones.sum()))
-
     def counts(self, cells: Floats, across: Floats, along: Floats, blocks: Floats, total: float) -> Floats:
         """The map that fits all measurements best, in records."""
         one, two = self.first.hats, self.second.hats
@@ -145,8 +137,8 @@ class GridFit:
             pull = pull + self.along * (one.T @ along)
         if self.blocks:
             pull = pull + self.blocks * (one.T @ blocks @ two)
-        found = self._spread(pull)
-        return found + self._ones * ((total - float(found.sum())) / float(self._ones.sum())) if self.total else found
+        known = None if self.total is None else np.array([total])
+        return self.estimates(pull.reshape(1, -1), known).reshape(self.shape)
 
     def mean_rectangle_variance(self) -> float:
         """Mean variance of the count in a rectangle drawn at random.
@@ -155,9 +147,9 @@ class GridFit:
               eigenvectors, a sum over pairs of them.
         """
         whole = float(self.first.asked @ self.inverse @ self.second.asked)
-        if self.total:
-            seen = all_ranges(all_ranges(self._ones).T).T
-            whole -= float((self._ones * seen).sum()) / float(self._ones.sum())
+        if self.total is not None:
+            ones = self.ones.reshape(self.shape)
+            whole -= float((ones * all_ranges(all_ranges(ones).T).T).sum()) / float(ones.sum())
         ranges = [side.size * (side.size + 1) / 2 for side in (self.first, self.second)]
         return max(whole, 0.0) / (ranges[0] * ranges[1])
 
@@ -177,9 +169,16 @@ class GridFit:
         worst = (self.first.squares @ self.inverse).max(axis=0) * self.first.stretch
         return float((self.second.squares @ worst).max()) * self.second.stretch
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.first.size, self.second.size
+
     @cached_property
-    def _ones(self) -> Floats:
-        return self._spread(np.ones((self.first.size, self.second.size)))
+    def ones(self) -> Floats:
+        return np.asarray(self.free_times(np.ones((1, self.first.size * self.second.size)))[0])
+
+    def free_times(self, rows: Floats) -> Floats:
+        return np.stack([self._spread(row.reshape(self.shape)).ravel() for row in rows])
 
     def _spread(self, table: Floats) -> Floats:
         """The inverse of what is measured, times a map."""
@@ -345,13 +344,6 @@ class SmoothedGrid(Mechanism):
         """A distance that every rectangle keeps from the truth."""
         return float(_far(at, np.array([grid_fit(at).largest_rectangle_variance()]), confidence)[0])
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return (
-            f"{noise} was added to each cell of the map{size}, and noise of its own to smoothed counts of strips "
-            f"and blocks of cells; least squares put them together, so that large rectangles do not add up the "
-            f"noise of single cells."
-        )
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The map that fits cells, strips and blocks together best."""
         fit, strategy = grid_fit(at), at.strategy
@@ -371,9 +363,7 @@ class SmoothedGrid(Mechanism):
         return fit.counts(**parts, total=total)
 
     def covariance_times(self, at: Scaled, weights: Floats) -> Floats:
-        fit = grid_fit(at)
-        maps = weights.reshape(-1, *at.shape)
-        return np.stack([fit.covariance_times(one) for one in maps]).reshape(weights.shape)
+        return grid_fit(at).covariance_times(weights.reshape(-1, math.prod(at.shape))).reshape(weights.shape)
 
     def parts(self, at: Scaled, weights: Floats) -> tuple[Floats, ...]:
         """Why  the best estimate of f x gives measurement a, of variance v, the weight a Cov(x) f / v."""
@@ -439,7 +429,7 @@ def grid_fit(at: Scaled) -> GridFit:
         elif isinstance(query.contribution, Product):
             width |= {part.name: part.units for part in query.contribution.parts}
     first, second = (Side(at.domain[name].size, width[name]) for name in names)
-    return GridFit(first, second, **precise, total=LinearQuery(One()) in strategy.exact)
+    return GridFit(first, second, **precise, total=0.0 if LinearQuery(One()) in strategy.exact else None)
 
 
 def role_of(query: LinearQuery, strategy: Strategy) -> str:

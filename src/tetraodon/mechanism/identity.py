@@ -211,9 +211,6 @@ class Identity(OneScale):
             case _:
                 return 1
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return f"{noise} was added to each cell of the table of counts{size}."
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         return measured[0][..., 0].astype(np.float64)
 

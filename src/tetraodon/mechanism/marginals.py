@@ -23,6 +23,7 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints, searching
 from tetraodon.exact.rational import Number, rational
+from tetraodon.inference.consistency import EstimatedTable, agree
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.noise import laplace_variance
 from tetraodon.noise.laws import weighted_reach
@@ -71,14 +72,10 @@ class Margins(Mechanism):
         first.flat[0] = True
         return self.reach(at, first, confidence)
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        weighed = isinstance(at.strategy.noisy[0].contribution, WeighedMargins)
-        how = ", with its margins weighed as is best for all tables together" if weighed else ""
-        told = f"{noise} was added to each number of the table{how}{size}. It is read together with the other tables."
-        besides = [" and ".join(query.names) for query in at.strategy.noisy[1:]]
-        return " ".join(
-            [told, *(f"One by {names}, which tells of several, was measured beside it." for names in besides)]
-        )
+    @staticmethod
+    def weighs_margins(at: Scaled) -> bool:
+        """Whether margins count more, or less, than cells do."""
+        return isinstance(at.strategy.noisy[0].contribution, WeighedMargins)
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         return _undone(at, measured[0].astype(np.float64).reshape(1, -1), 1).reshape(at.shape)
@@ -403,11 +400,7 @@ def steps_together(able: Sequence[str], at_most: int, *, absent: bool) -> list[f
 Names: TypeAlias = tuple[str, ...]
 MOST_ATTRIBUTES = 10
 LEAST = 0.003
-SHARP = 40.0
-LOWEST, GAINED = -15.0, 1e-3
-"""The least logarithm of one over the noise of a marginal, and by how much one more must lower that of the error."""
-PASSES, MOST_JOINED = 2, 150
-"""How often marginals that join asked ones are gone through, and how many of them there are at most."""
+"""Marginals whose noise would be larger than that of the most precise one by one over this are not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,31 +417,26 @@ class MarginalStrategy:
     rivals: tuple[tuple[str, float], ...]
 
     def marginal(self, measured: Sequence[Ints], names: Names) -> Floats:
-        """The counts by some attributes that fit noisy measurements, in this order, best; all marginals agree."""
-        algebra = self._algebra
-        if not set(names) <= set(algebra.names):
-            raise QueryError("a marginal is about attributes that were not measured", fix="ask about measured ones")
-        sizes = algebra.sizes
-        total = np.zeros([sizes[name] for name in names])
-        precise = {m.query.names: _precision(m) for m in self.measurements}
-        exact = any(not m.scale for m in self.measurements)
-        for part in _subsets(names):
-            known = part == () and exact
-            whole = 1.0 if known else algebra.precision(precise, part)
-            for one, array in zip(self.measurements, measured, strict=True):
-                seen = one.query.names
-                if not set(part) <= set(seen) or (known != (one.scale == 0)) or not whole:
-                    continue
-                others = (sizes[n] for n in algebra.names if n not in names and n not in seen)
-                weight = 1.0 if known else precise[seen] * math.prod(others)
-                weight /= math.prod(sizes[n] for n in names if n not in part and (known or n in seen))
-                total = total + weight / whole * _component(array[..., 0], seen, part, names)
-        return total
+        """The counts by some attributes that fit noisy measurements, in this order, best; all marginals agree.
 
-    @cached_property
-    def _algebra(self) -> _Algebra:
-        names = {name for m in self.measurements for name in m.query.names}
-        return _Algebra(self.policy, tuple(n for n in self.policy.domain.names if n in names))
+        Why   a marginal is the sum of its parts, and once tables agree each part is read from any of them.
+        """
+        tables = [
+            EstimatedTable(one.query.by, array[..., 0].astype(np.float64), _variance(one))
+            for one, array in zip(self.measurements, measured, strict=True)
+        ]
+        if not set(names) <= {name for one in self.measurements for name in one.query.names}:
+            raise QueryError("a marginal is about attributes that were not measured", fix="ask about measured ones")
+        agree(tables, self.policy.domain)
+        sizes = {name: self.policy.domain[name].size for name in names}
+        total = np.zeros([sizes[name] for name in names])
+        for part in _subsets(names):
+            table = next((t for t in tables if set(part) <= {split.name for split in t.splits}), None)
+            if table is not None:
+                spread = math.prod(size for name, size in sizes.items() if name not in part)
+                seen = tuple(split.name for split in table.splits)
+                total = total + _component(table.values, seen, part, names) / spread
+        return total
 
 
 def marginals(workload: Sequence[Query], policy: AnyPolicy, *, epsilon: Number | None = None) -> MarginalStrategy:
@@ -466,26 +454,21 @@ def marginals(workload: Sequence[Query], policy: AnyPolicy, *, epsilon: Number |
     names = tuple(name for name in policy.domain.names if any(name in one for one in asked))
     if not names or len(names) > MOST_ATTRIBUTES:
         raise Refused(f"the workload is not about 1 to {MOST_ATTRIBUTES} attributes", fix="ask about fewer at once")
-    algebra, answers = _Algebra(policy, names), sum(policy.domain.project(one).size for one in asked)
-    asks, supports = algebra.asked(asked), sorted({*asked})
-    _priced({names: 1.0}, policy, price)  # refuses where nothing is a secret
-    rivals: list[tuple[str, float, tuple[Measurement, ...]]] = []
-    for word, weights in (
-        ("identity", {names: 1.0}),
-        ("direct", dict.fromkeys(supports, 1.0)),
-        ("marginals", algebra.best(asks, supports)),
-    ):
-        measured = _priced(weights, policy, price)
-        precise = {m.query.names: _precision(m) for m in measured}
-        error = sum(ask / algebra.precision(precise, part) for part, ask in asks.items() if ask)
-        rivals.append((word, math.sqrt(error / answers), measured))
-    _, error, measured = min(rivals, key=lambda one: one[1])
     exact = (Measurement(LinearQuery(One()), Fraction(0)),) if policy.size_is_public else ()
-    certificate = certify_measurements(policy.graph, (*measured, *exact), rows_per_person=policy.rows_per_person)
+    _priced({names: 1.0}, policy, price)  # refuses where nothing is a secret
+    choices = {
+        "identity": {names: 1.0},
+        "direct": dict.fromkeys(sorted({*asked}), 1.0),
+        "marginals": _best_rates(asked, names, policy),
+    }
+    priced = {word: _priced(rates, policy, price) for word, rates in choices.items()}
+    rivals = {word: _error(asked, measured, policy) for word, measured in priced.items()}
+    best = min(rivals, key=lambda word: rivals[word])
+    measured = (*priced[best], *exact)
+    certificate = certify_measurements(policy.graph, measured, rows_per_person=policy.rows_per_person)
     if not certificate.finite or certificate.epsilon > price:
         raise Refused("the strategy does not keep its budget", fix="report this: the kernel and the search disagree")
-    told = tuple((word, rival) for word, rival, _ in rivals)
-    return MarginalStrategy(policy, (*measured, *exact), certificate, error, told)
+    return MarginalStrategy(policy, measured, certificate, rivals[best], tuple(rivals.items()))
 
 
 def _asked(query: Query, policy: Policy) -> Names:
@@ -498,119 +481,35 @@ def _asked(query: Query, policy: Policy) -> Names:
     return tuple(name for name in policy.domain.names if name in {split.name for split in table})
 
 
-@dataclass(frozen=True)
-class _Algebra:
-    """The eigenspaces of marginals of some attributes: one for each set of them."""
-
-    policy: Policy
-    names: Names
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        return {name: self.policy.domain[name].size for name in self.names}
-
-    def asked(self, workload: Sequence[Names]) -> dict[Names, float]:
-        """What histograms ask of every eigenspace; of the number of records nothing where that is known.
-
-        Why   of the differences between its n values a histogram asks n - 1 and of their sum 1; of the sum of an
-              attribute that it adds up it asks n, and of its differences nothing.
-        """
-        sizes, found = self.sizes, {}
-        for part in _subsets(self.names):
-            inside = [one for one in workload if set(part) <= set(one)]
-            of_part = math.prod(sizes[name] - 1.0 for name in part)
-            asks = sum(math.prod(float(sizes[name]) for name in self.names if name not in one) for one in inside)
-            found[part] = 0.0 if part == () and self.policy.size_is_public else of_part * asks
-        return found
-
-    def precision(self, precise: dict[Names, float], part: Names) -> float:
-        """How well an eigenspace is measured: each marginal that sees it adds up the cells of the others."""
-        sizes = self.sizes
-        return sum(
-            p * math.prod(size for name, size in sizes.items() if name not in seen)
-            for seen, p in precise.items()
-            if p and set(part) <= set(seen)
-        )
-
-    @searching
-    def best(self, asks: dict[Names, float], supports: Sequence[Names]) -> dict[Names, float]:
-        """One over the noise of every marginal worth measuring; only their ratios mean anything.
-
-        Why   a marginal by more attributes can take the place of several: one by one, those that join two asked ones
-              are tried, from the fewest cells up, and kept where a descent with them ends lower.
-        """
-        inside = {part for support in supports for part in _subsets(support)} | {self.names}
-        sets = sorted(one for one in inside if one or not self.policy.size_is_public)
-        value, logs = self._descended(asks, sets, np.array([0.0 if one in supports else -3.0 for one in sets]))
-        for more in self._joined(supports) * PASSES:
-            if more in sets:
-                continue
-            held = np.array([set(one) <= set(more) for one in sets])
-            start = np.append(np.where(held, np.maximum(logs - 6, LOWEST), logs), logs[held].max())
-            found, after = self._descended(asks, [*sets, more], start)
-            if found < value - GAINED:
-                value, logs, sets = found, after, [*sets, more]
-        t = dict(zip(sets, np.exp(logs - logs.max()).tolist(), strict=True))
-        kept = {one for one, rate in t.items() if rate > LEAST}
-        kept |= {one for one in supports if not any(set(one) < set(other) for other in kept)}
-        return {one: t[one] for one in sets if one in kept}
-
-    def _joined(self, supports: Sequence[Names]) -> list[Names]:
-        """Marginals that join two asked ones with an attribute in common, those of the fewest cells first."""
-        sizes, found = self.sizes, set()
-        for one, other in combinations(supports, 2):
-            if set(one) & set(other):
-                found.add(tuple(name for name in self.names if name in {*one, *other}))
-        return sorted(found, key=lambda joined: (math.prod(sizes[name] for name in joined), joined))[:MOST_JOINED]
-
-    def _descended(self, asks: dict[Names, float], sets: Sequence[Names], start: Floats) -> tuple[float, Floats]:
-        """The logarithm of the error at a given budget where a descent ends, and those of one over each noise there.
-
-        Why   with t the inverse noise of each, the error at a given budget is (largest loss)^2 times a sum of
-              asked / precision. The loss of a step is 2 times the sum of t over marginals that it changes.
-        """
-        from scipy.optimize import minimize
-
-        parts = [part for part, ask in asks.items() if ask]
-        ask, mine = np.array([asks[part] for part in parts]), self._masks(sets)
-        spread = np.array([math.prod(s for n, s in self.sizes.items() if n not in one) for one in sets], np.float64)
-        seen = np.where(self._masks(parts)[:, None] & ~mine, 0.0, spread)
-        moved = 2.0 * ((self._masks(self._steps())[:, None] & mine) != 0)
-        if self.policy.graph.absent:
-            moved = np.vstack([moved, np.ones(len(sets))])
-        moved = moved[moved.any(axis=1)]
-
-        def error(logs: Floats) -> tuple[float, Floats]:
-            t = np.exp(logs)
-            whole = seen @ t**2
-            value = float((ask / whole).sum())
-            loss = moved @ t
-            top = float(loss.max())
-            soft = (loss / top) ** SHARP
-            mean = top * float(soft.sum()) ** (1 / SHARP)
-            in_loss = mean * soft / soft.sum() / loss
-            slope = -(2 * t**2 * ((ask / whole**2) @ seen)) / value + 2 * t * (in_loss @ moved) / mean
-            return math.log(value) + 2 * math.log(mean), slope
-
-        bounds = [(LOWEST, -LOWEST)] * len(sets)
-        logs = minimize(error, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
-        t = np.exp(logs)
-        return math.log((ask / (seen @ t**2)).sum()) + 2 * math.log((moved @ t).max()), np.asarray(logs)
-
-    def _masks(self, sets: Sequence[Names]) -> Ints:
-        """Sets of attributes as whole numbers, a bit for each."""
-        return np.array([sum(1 << self.names.index(name) for name in one if name in self.names) for one in sets])
-
-    def _steps(self) -> list[Names]:
-        """Sets of attributes that one step can change."""
-        able = [f.names for f in self.policy.graph.factors if f.graph.edge_count and set(f.names) & set(self.names)]
-        most = min(self.policy.graph.at_most, len(able))
-        return [tuple(chain(*some)) for some in combinations(able, most)] or [()]
+def _parts(names: Names, policy: Policy) -> TableParts:
+    """The parts of a marginal; the number of records may be known."""
+    if not names:
+        return TableParts((), (frozenset(),), (1,), (1,))
+    exact, table = ((LinearQuery(One()),) if policy.size_is_public else ()), splits(names)
+    return table_parts(
+        Scaled(Strategy(MARGINS, (LinearQuery(One(), table),), exact, table), Fraction(1), policy.domain)
+    )
 
 
-def _priced(weights: dict[Names, float], policy: Policy, price: Fraction) -> tuple[Measurement, ...]:
-    scales = {names: Fraction(f"{1 / weight:.4g}") for names, weight in weights.items()}
-    queries = [(LinearQuery(One(), splits(names)), scale) for names, scale in scales.items()]
+def _best_rates(asked: Sequence[Names], names: Names, policy: Policy) -> dict[Names, float]:
+    """One over the noise of every marginal worth measuring, by its attributes; only ratios mean anything."""
+    inside = {part for one in asked for part in _subsets(one) if part or not policy.size_is_public} | {names}
+    sets = sorted(inside)
+    parts = [_parts(one, policy) for one in sets]
+    weights = [float(asked.count(one)) for one in sets]
+    able = [f.names for f in policy.graph.factors if f.graph.edge_count and set(f.names) & set(names)]
+    changed = combinations(able, min(policy.graph.at_most, len(able)))
+    steps: list[frozenset[str] | None] = [frozenset(chain(*some)) for some in changed if some]
+    found, joined = TableSearch(parts, weights, [*steps, *([None] if policy.graph.absent else [])]).laplace(joined=True)
+    rates = dict(zip(sets, found.tolist(), strict=True))
+    rates |= {tuple(name for name in policy.domain.names if name in one): rate for one, rate in joined.items()}
+    kept = {one for one, rate in rates.items() if rate > LEAST * max(rates.values())}
+    kept |= {one for one in asked if not any(set(one) < set(other) for other in kept)}
+    return {one: rate for one, rate in rates.items() if one in kept}
+
+
+def _priced(rates: dict[Names, float], policy: Policy, price: Fraction) -> tuple[Measurement, ...]:
+    queries = [(LinearQuery(One(), splits(names)), Fraction(f"{1 / rate:.4g}")) for names, rate in rates.items()]
     unit = certify_measurements(
         policy.graph, [Measurement(*one) for one in queries], rows_per_person=policy.rows_per_person
     )
@@ -620,13 +519,26 @@ def _priced(weights: dict[Names, float], policy: Policy, price: Fraction) -> tup
     return tuple(Measurement(query, scale * stretch) for query, scale in queries)
 
 
-def _precision(measurement: Measurement) -> float:
-    return 1 / laplace_variance(measurement.scale) if measurement.scale else 0.0
+def _error(asked: Sequence[Names], measured: Sequence[Measurement], policy: Policy) -> float:
+    """The root mean squared error of the asked histograms, read from noisy marginals by least squares."""
+    total, answers = 0.0, 0
+    for table in (_parts(one, policy) for one in asked):
+        answers += table.cells
+        for part, unknown, spread in zip(table.of, table.unknown, table.spread, strict=True):
+            seen = [one for one in measured if unknown and part <= {*one.query.names}]
+            outside_of = (math.prod(policy.domain[n].size for n in one.query.names if n not in part) for one in seen)
+            told = sum(1 / (_variance(one) * cells) for one, cells in zip(seen, outside_of, strict=True))
+            total += unknown / (told * spread) if unknown else 0.0
+    return math.sqrt(total / answers)
 
 
-def _component(array: Ints, seen: Names, part: Names, names: Names) -> Floats:
-    """The part of a measured marginal that is about all of `part` and nothing else, as an array by `names`."""
-    found = array.astype(np.float64).sum(axis=tuple(a for a, name in enumerate(seen) if name not in part))
+def _variance(measurement: Measurement) -> float:
+    return laplace_variance(measurement.scale) if measurement.scale else 0.0
+
+
+def _component(array: Floats, seen: Names, part: Names, names: Names) -> Floats:
+    """The part of a marginal that is about all of `part` and nothing else, as an array by `names`."""
+    found = array.sum(axis=tuple(a for a, name in enumerate(seen) if name not in part))
     order = [name for name in seen if name in part]
     for axis in range(len(order)):
         found = found - found.mean(axis=axis, keepdims=True)

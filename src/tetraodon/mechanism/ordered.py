@@ -78,12 +78,6 @@ class Ordered(OneScale):
             case _:
                 return 2
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return (
-            f"{noise} was added to the running counts along {at.strategy.table[-1].name}{size}, rather than "
-            f"to each cell: a secret moves few running counts, and any range needs only two of them."
-        )
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         running = np.concatenate(measured[:2], axis=-1)  # the totals come next, noisy or exact
         return np.diff(running, axis=-1, prepend=0).astype(np.float64)

@@ -6,16 +6,22 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.certificate.nonlinear_loss import ranks_of
+from tetraodon.exact.arrays import Ints
+from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
-from tetraodon.noise.joint_exponential import rank_reach, usual_error
+from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy
+from tetraodon.noise.joint_exponential import MOST_RECORDS, draw_by_rank, rank_reach, usual_error
 from tetraodon.noise.sparse_sampling import MOST_VALUES
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
-from tetraodon.query.linear import LinearQuery
-from tetraodon.query.query import Query, RunningCounts
+from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.query import MeasuredSum, Query, RunningCounts
 from tetraodon.query.ranks import MOST_SHARES, Ranks
 
 # ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
@@ -54,17 +60,28 @@ class ByRank(Mechanism):
         ranks = at.told(Ranks)
         return rank_reach(len(ranks.shares), ranks.size, at.scale, confidence)
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        ranks = at.told(Ranks)
-        many = len(ranks.shares)
-        one = many == 1 and not at.strategy.noisy[0].by
-        most = math.ceil(rank_reach(many, ranks.size, at.scale, CONFIDENCE))
-        return (
-            f"{'The value was' if one else 'The values were'} drawn at random, with chances that fall by a factor of e "
-            f"for every {float(at.scale) / 2:.4g} records by which a rank is off. The typical error is that of records "
-            f"that lie evenly among the values. Whatever the data, ranks are off by {most:,} at most, with 95% "
-            "probability. An interval ends at another of the values that surely lies beyond, or where all values end."
-        )
+    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
+        ranks = _ranks(measurement)
+        return draw_by_rank(exact, ranks.size, ranks.shares, measurement.scale, permit.coins)
+
+    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
+        return _ranks(measurement).truth(exact)
+
+    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
+        ranks = ranks_of(measurement.query)
+        return ranks is not None and ranks.told(numbers)
+
+    def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
+        """The values; how far their ranks are off is proved for as many records as `MOST_RECORDS`."""
+        ranks, many = _ranks(measurement), any(int(array.sum()) > MOST_RECORDS for array in exact)
+        off = math.inf if many else rank_reach(len(ranks.shares), ranks.size, measurement.scale, CONFIDENCE)
+        return MeasuredSum(numbers, ranks.unit, False, lambda _: off)
 
 
 RANKS = ByRank()
+
+
+def _ranks(measurement: Measurement) -> Ranks:
+    found = ranks_of(measurement.query)
+    assert found is not None
+    return found

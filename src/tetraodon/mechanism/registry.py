@@ -14,8 +14,7 @@ from tetraodon.mechanism.grid import GRID
 from tetraodon.mechanism.hierarchical import HIERARCHICAL
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
-from tetraodon.mechanism.levels import LEVELS
-from tetraodon.mechanism.local_log_noise import DISGUISE
+from tetraodon.mechanism.local_log_noise import DISGUISE, LEVELS
 from tetraodon.mechanism.marginals import MARGINS
 from tetraodon.mechanism.ordered import ORDERED
 from tetraodon.mechanism.ranks import RANKS

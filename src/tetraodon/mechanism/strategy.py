@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, TypeAlias, TypeVar
+from itertools import product
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
-from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.exact.arrays import Bools, Floats, Ints, with_noise
+from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
@@ -28,8 +33,9 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.query import Query, Reading
+from tetraodon.query.query import MeasuredSum, Query, Reading
 from tetraodon.query.records_where import Kept, RecordsWhere
+from tetraodon.report.prose import Prose
 
 # -- policy among -----------------------------------------------------------------------------------
 # The policy that mechanisms are asked under where a question is about some of the records.
@@ -93,6 +99,10 @@ Measured: TypeAlias = tuple[Ints, ...]
 """The noisy numbers of one strategy, an array for each measurement, in its units."""
 Ends: TypeAlias = tuple[Ints, ...]
 """Low or high ends of boxes of a table's cells: an array of codes for each axis, broadcast against each other."""
+SENTENCES = Prose(
+    Path(__file__).parent / "templates" / "sentences.txt", (("listing", listing), ("CONFIDENCE", CONFIDENCE))
+)
+"""How each mechanism answers, by its name."""
 NOTHING = 1e-3
 """Counts are whole numbers. One that is known up to less than this has no noise left in it, only what floats add."""
 
@@ -242,9 +252,30 @@ class Mechanism(ABC):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         """A distance that each answer keeps from the truth with the given confidence."""
 
-    @abstractmethod
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        """How it was answered, for a report. `noise` and `size` are words for the noise and for how many numbers."""
+        """How it was answered, for a report: the macro of its name in `SENTENCES`.
+
+        `noise` and `size` are words for the noise and for how many numbers got it.
+        """
+        return SENTENCES(self.name, at, noise, size)
+
+    # -- measuring ----------------------------------------------------------------------------------
+
+    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
+        """What is measured, with fresh noise as certified, given the exact numbers that it begins with."""
+        return with_noise(exact, measurement.noise_from(permit.noise, exact.shape))
+
+    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
+        """What would be measured if all noise were zero."""
+        return exact
+
+    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
+        """Whether numbers that somebody states, flat, could have been drawn for a measurement of this mechanism."""
+        return measurement.on_each
+
+    def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum | None:
+        """The sum that was measured, given the exact numbers of the strategy; None where noise was added to it."""
+        return None
 
     # -- from noisy numbers to a table of counts ----------------------------------------------------
 
@@ -379,6 +410,22 @@ def _unit(at: Scaled) -> float:
 def lengths(low: Ends, high: Ends) -> list[Ints]:
     """How many cells boxes have along each axis."""
     return [b - a + 1 for a, b in zip(low, high, strict=True)]
+
+
+def box_sums(values: Bools | Floats, low: Sequence[Ints], high: Sequence[Ints]) -> Floats:
+    """Sums of a table over boxes of cells, both ends included: the corners of its running sums, added and subtracted.
+
+    A box whose high end is one below its low end is empty.
+    """
+    running = np.pad(values.astype(np.float64), [(1, 0)] * values.ndim)
+    for axis in range(values.ndim):
+        running = np.cumsum(running, axis=axis)
+    found = np.zeros(())
+    for corner in product((0, 1), repeat=values.ndim):
+        sign = (-1) ** (values.ndim - sum(corner))
+        ends = (b + 1 if upper else a for a, b, upper in zip(low, high, corner, strict=True))
+        found = found + sign * running[tuple(ends)]
+    return np.asarray(found)
 
 
 def reading_of(query: Query, domain: Domain) -> Reading:

@@ -17,9 +17,8 @@ import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints, searching
-from tetraodon.mechanism.hierarchical import Hierarchical
+from tetraodon.mechanism.hierarchical import Hierarchical, fit_of
 from tetraodon.mechanism.hierarchical.fit import BandedFit, RunningFit, WrittenOutFit
-from tetraodon.mechanism.hierarchical.intervals import fit_of
 from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
@@ -551,19 +550,11 @@ class Weighted(Hierarchical):
                 if (best := best_sums(name, steps, reading, absent=not known)) is not None:
                     yield best, GAUSSIAN
 
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        sums = at.strategy.noisy[0].contribution
-        if isinstance(sums, SmoothRunning):
-            return (
-                f"{noise} was added to the running counts of {at.strategy.table[-1].name}, each with some of those "
-                f"around it, weighed as is best for steps this short{size}; least squares took them apart again."
-            )
-        assert isinstance(sums, WeightedSums | SmoothSums)
-        return (
-            f"{noise} was added to the weighted count of each value of {at.strategy.table[-1].name}, and to "
-            f"{len(sums.sums)} weighted sums of them, made for what is asked{size}; least squares put them together, "
-            f"so that long ranges do not add up the noise of single values."
-        )
+    @staticmethod
+    def sums(at: Scaled) -> int | None:
+        """How many sums are measured beside single values; None where these are running counts."""
+        found = at.strategy.noisy[0].contribution
+        return len(found.sums) if isinstance(found, WeightedSums | SmoothSums) else None
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The table that fits single values and weighted sums together best."""

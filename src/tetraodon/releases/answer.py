@@ -25,22 +25,16 @@ from tetraodon.inference.consistency import Margin
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.aim import records_told
 from tetraodon.mechanism.kmeans import centres_of
-from tetraodon.mechanism.levels import TotalOfLevels
-from tetraodon.mechanism.local_log_noise import TotalOfShown
-from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled
-from tetraodon.noise.joint_exponential import MOST_RECORDS, rank_reach
+from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled, box_sums
 from tetraodon.query.condition.nodes import Always, Truth, evaluate
 from tetraodon.query.condition.read import read_condition, truth_table
 from tetraodon.query.condition.syntax import Names
 from tetraodon.query.contribution import Contribution, One, Table
 from tetraodon.query.kinds import KMeans
-from tetraodon.query.levels import LevelSums
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.local_log_noise import disguised_of
 from tetraodon.query.moments import Derived
 from tetraodon.query.query import Columns, MeasuredSum, ends_of_counts, possible_ends, split_values
 from tetraodon.query.ranges import read_quantile
-from tetraodon.query.ranks import Ranks
 from tetraodon.releases.estimates import CombinedGroup, Estimated, Estimates, raw_table
 from tetraodon.releases.plan import PlannedItem
 
@@ -264,102 +258,38 @@ class TableAnswer:
         codes = np.arange(self.values.shape[axis]).reshape(view)
         return np.broadcast_to((codes >= low) & (codes <= high), self.values.shape)
 
+    # -- many boxes at once --------------------------------------------------------------------
 
-def _settled(values: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Floats]:
-    """Counts with their ends, as whole numbers where no noise is left in them."""
-    sure, whole = upper - lower < NOTHING, np.round(values)
-    return np.where(sure, whole, values), np.where(sure, whole, lower), np.where(sure, whole, upper)
+    def many(self, low: Ends, high: Ends) -> Columns:
+        """Counts in boxes of cells, both ends included, each with ends that hold the truth with 95% probability."""
+        values, centre = (box_sums(counts, low, high) for counts in (self.values, self.raw))
+        lower, upper = self.boxes(low, high, centre, values)
+        return {"count": values, "lower": lower, "upper": upper}
 
+    def codes_of(self, sides: Mapping[str, tuple[Any, Any]], what: str) -> tuple[Ends, Ends]:
+        """The codes of the low and the high ends of boxes along each axis; one that is not named is whole."""
+        ends = {name: [_codes(self.domain[name], end) for end in pair] for name, pair in sides.items()}
+        count = len(next(iter(ends.values()))[0])
+        whole = {name: [np.zeros(count, np.int64), np.full(count, self.domain[name].size - 1)] for name in self.names}
+        low, high = zip(*(whole | ends).values(), strict=True)
+        if any(len(end) != count for end in (*low, *high)):
+            raise QueryError("there are not as many low ends as high ends", fix=f"give one of each for every {what}")
+        if any((a > b).any() for a, b in zip(low, high, strict=True)):
+            raise QueryError(f"a {what} is empty", fix="write the smaller end first")
+        return low, high
 
-# -- many ranges ------------------------------------------------------------------------------------
-# Very many ranges of one released table, or rectangles of a map, at once: arrays in, arrays out.
-
-
-def many_ranges(table: TableAnswer, low: Ints, high: Ints) -> Floats:
-    """How many records lie between each pair of codes, both included: two look-ups a range.
-
-    Pre   the table has one attribute; low <= high, all of them codes of it.
-    """
-    return _differences(table.values, low, high)
-
-
-def _differences(counts: Floats, low: Ints, high: Ints) -> Floats:
-    before = np.append(0.0, np.cumsum(counts))
-    return np.asarray(before[high + 1] - before[low])
-
-
-def many_intervals(table: TableAnswer, low: Ints, high: Ints) -> tuple[Floats, Floats]:
-    """Lower and upper ends for the same ranges, each holding the truth with 95% probability by itself."""
-    return table.boxes((low,), (high,), _differences(table.raw, low, high), many_ranges(table, low, high))
-
-
-def one_rectangle(table: TableAnswer, sides: Mapping[str, tuple[object, object]]) -> Estimate:
-    """The count in one rectangle, with the shortest ends we know."""
-    low, high = _rectangle_ends(table, {name: ([a], [b]) for name, (a, b) in sides.items()})
-    inside = [table.slab(name, int(a), int(b)) for name, a, b in zip(table.names, low[0], high[0], strict=True)]
-    return table.add_up(inside[0] & inside[1])
-
-
-def _rectangle_ends(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> tuple[Ints, Ints]:
-    splits = table.item.strategy.table
-    if len(splits) != 2 or any(s.bins is not None or not table.domain[s.name].ordered for s in splits):
-        what = f"{table.item.name} is not a map"
-        raise QueryError(what, fix="ask a `rectangles` item, or a histogram of two ordered attributes")
-    return rectangle_codes(table.names, table.domain, sides)
-
-
-def rectangles_of(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> dict[str, Floats]:
-    """Counts in rectangles of a map, each with ends that hold the truth with 95% probability by itself."""
-    low, high = _rectangle_ends(table, sides)
-    values, centre = (many_rectangles(running_map(counts), low, high) for counts in (table.values, table.raw))
-    lower, upper = table.boxes((low[:, 0], low[:, 1]), (high[:, 0], high[:, 1]), centre, values)
-    return {"count": values, "lower": lower, "upper": upper}
-
-
-def range_codes(table: TableAnswer, low: Sequence[object], high: Sequence[object]) -> tuple[Ints, Ints]:
-    """The codes of the ends of ranges, checked."""
-    name = table.ordered_name(None)
-    if table.values.ndim != 1:
-        raise QueryError(f"{table.item.name} is split by other attributes", fix="ask `between` for one range at a time")
-    attribute = table.domain[name]
-    first = np.array([attribute.code(value) for value in low], np.int64)
-    last = np.array([attribute.code(value) for value in high], np.int64)
-    if len(first) != len(last):
-        raise QueryError("there are not as many low ends as high ends", fix="give one of each for every range")
-    if (first > last).any():
-        raise QueryError("a range is empty", fix="write the smaller end first")
-    return first, last
-
-
-def running_map(values: Floats) -> Floats:
-    """Sums of all cells below and left of each corner."""
-    return np.pad(np.cumsum(np.cumsum(values, axis=0), axis=1), ((1, 0), (1, 0)))
-
-
-def many_rectangles(running: Floats, low: Ints, high: Ints) -> Floats:
-    """The sums of rectangles, both ends included: four look-ups each."""
-    (a, b), (c, d) = low.T, high.T + 1
-    return np.asarray(running[c, d] - running[a, d] - running[c, b] + running[a, b])
-
-
-def rectangle_codes(names: Sequence[str], domain: Domain, sides: Mapping[str, tuple[Any, Any]]) -> tuple[Ints, Ints]:
-    """The codes of rectangles: for every side its low ends and its high ends; a side that is not named is whole."""
-    for name in sides:
-        if name not in names:
-            raise QueryError(f"the map has no side {name!r}", fix=f"name {' and '.join(names)}")
-    if not sides:
-        raise QueryError("no rectangle is named", fix=f"give the ends of {' or '.join(names)}")
-    ends = {name: [_codes(domain[name], end) for end in pair] for name, pair in sides.items()}
-    count = len(next(iter(ends.values()))[0])
-    low, high = np.zeros((count, 2), np.int64), np.zeros((count, 2), np.int64)
-    for place, name in enumerate(names):
-        first, last = ends.get(name) or (np.zeros(count, np.int64), np.full(count, domain[name].size - 1))
-        if len(first) != count or len(last) != count:
-            raise QueryError("there are not as many low ends as high ends", fix="give one of each for every rectangle")
-        low[:, place], high[:, place] = first, last
-    if (low > high).any():
-        raise QueryError("a rectangle is empty", fix="write the smaller end first")
-    return low, high
+    def rectangle_codes(self, sides: Mapping[str, tuple[Any, Any]]) -> tuple[Ends, Ends]:
+        """The same for rectangles of a map."""
+        splits = self.item.strategy.table
+        if len(splits) != 2 or any(s.bins is not None or not self.domain[s.name].ordered for s in splits):
+            what = f"{self.item.name} is not a map"
+            raise QueryError(what, fix="ask a `rectangles` item, or a histogram of two ordered attributes")
+        for name in sides:
+            if name not in self.names:
+                raise QueryError(f"the map has no side {name!r}", fix=f"name {' and '.join(self.names)}")
+        if not sides:
+            raise QueryError("no rectangle is named", fix=f"give the ends of {' or '.join(self.names)}")
+        return self.codes_of(sides, "rectangle")
 
 
 def _codes(attribute: Attribute, values: Any) -> Ints:
@@ -376,22 +306,14 @@ def _codes(attribute: Attribute, values: Any) -> Ints:
     return np.array([attribute.code(value) for value in values], np.int64)
 
 
+def _settled(values: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Floats]:
+    """Counts with their ends, as whole numbers where no noise is left in them."""
+    sure, whole = upper - lower < NOTHING, np.round(values)
+    return np.where(sure, whole, values), np.where(sure, whole, lower), np.where(sure, whole, upper)
+
+
 # -- columns ----------------------------------------------------------------------------------------
 # What was released about an item, as its question turns it into named columns.
-
-
-def columns_of(item: PlannedItem, domain: Domain, measured: Measured, estimates: Estimates) -> Columns:
-    """Attributes first, then the answer, then `lower` and `upper`, which hold the truth with 95% probability."""
-    return item.item.query.columns(AnsweredItem(item, domain, measured, estimates))
-
-
-def table_of(item: PlannedItem, domain: Domain, measured: Measured, estimates: Estimates) -> TableAnswer | None:
-    """The table of counts behind an item, if there is one."""
-    key = item.name, None
-    if key not in estimates.tables:
-        return None
-    combined = estimates.combined.places.get(key) if estimates.combined else None
-    return TableAnswer(item, domain, measured, estimates.tables[key], combined, estimates.combined is None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,7 +348,11 @@ class AnsweredItem:
     @cached_property
     def table(self) -> TableAnswer | None:
         """The table of counts behind the answer, if there is one."""
-        return table_of(self.item, self.domain, self.measured, self.estimates)
+        key, combined = (self.item.name, None), self.estimates.combined
+        if key not in self.estimates.tables:
+            return None
+        place = combined.places.get(key) if combined else None
+        return TableAnswer(self.item, self.domain, self.measured, self.estimates.tables[key], place, combined is None)
 
     @property
     def sums(self) -> tuple[MeasuredSum, ...]:
@@ -439,6 +365,11 @@ class AnsweredItem:
 
     def _sum(self, place: int, measurement: Measurement) -> MeasuredSum:
         numbers, noise, scale = self.measured[place], measurement.noise, measurement.scale
+        if scale:
+            exact = self.measured[len(self.item.strategy.noisy) :]
+            own = self.item.strategy.mechanism.measured_sum(measurement, numbers, exact)
+            if own is not None:
+                return own
         unit, key, combined = measurement.query.contribution.unit, (self.item.name, place), self.estimates.combined
         made = self.estimates.tables.get(key)
         told = None if made is None else made.published.reshape(numbers.shape) / float(unit)
@@ -452,15 +383,6 @@ class AnsweredItem:
                 return together[1].reshape(numbers.shape) / float(unit)
             return np.full(numbers.shape, noise.sum_quantile(scale, 1, sure) if scale else 0.0)
 
-        if isinstance(ranks := measurement.query.contribution, Ranks):
-            return MeasuredSum(numbers, unit, not scale, lambda _: _rank_reach(ranks, scale, self.measured))
-        if isinstance(levels := measurement.query.contribution, LevelSums):
-            summed = TotalOfLevels(levels, scale, numbers, self.measured[-1][..., 0])
-            ends = summed.centre[..., None], unit, False, lambda n: summed.reach(n)[..., None]
-            return MeasuredSum(*ends, summed.total[..., None])
-        if (shown := disguised_of(measurement.query)) is not None:
-            told_total = TotalOfShown(shown, scale, numbers)
-            return MeasuredSum(told_total.total[..., None], unit, False, lambda n: told_total.reach(n)[..., None])
         centre = numbers if found is None else found[0].reshape(numbers.shape) / float(unit)
         return MeasuredSum(centre, unit, not scale, reach, told)
 
@@ -479,13 +401,6 @@ class AnsweredItem:
         tables = choices_of(strategy.noisy[0])
         assert tables is not None, "only from such tables"
         return records_told(tables, self.measured[0], self.item.scale, strategy.noise, self.domain, n)
-
-
-def _rank_reach(ranks: Ranks, scale: Fraction, measured: Measured) -> float:
-    """How far the ranks of chosen values are off; without end where more records are known than that is proved for."""
-    if any(int(array.sum()) > MOST_RECORDS for array in measured[1:]):
-        return math.inf
-    return rank_reach(len(ranks.shares), ranks.size, scale, CONFIDENCE)
 
 
 def _place(measured: Contribution, asked: Sequence[Contribution]) -> int:
@@ -578,7 +493,7 @@ class Answer(AnswerColumns):
     @cached_property
     def table(self) -> TableAnswer:
         """The table of counts behind the answer, if there is one."""
-        found = table_of(self.item, self.domain, self.measured, self.estimates)
+        found = self._answered.table
         if found is None:
             raise QueryError(
                 f"{self.name} is not a table of counts", fix="ask a histogram, a cdf or ranges; or read `columns`"
@@ -591,7 +506,11 @@ class Answer(AnswerColumns):
 
         Beside whole counts, `measured` holds the same without rounding and without bias.
         """
-        return columns_of(self.item, self.domain, self.measured, self.estimates)
+        return self.item.item.query.columns(self._answered)
+
+    @cached_property
+    def _answered(self) -> AnsweredItem:
+        return AnsweredItem(self.item, self.domain, self.measured, self.estimates)
 
     @cached_property
     def remark(self) -> str:
@@ -616,17 +535,22 @@ class Answer(AnswerColumns):
 
     def between_many(self, low: Sequence[object], high: Sequence[object]) -> Columns:
         """Many ranges at once, as columns: the count of each, and the ends of its 95% interval."""
-        first, last = range_codes(self.table, low, high)
-        lower, upper = many_intervals(self.table, first, last)
-        return {"count": many_ranges(self.table, first, last), "lower": lower, "upper": upper}
+        table = self.table
+        name = table.ordered_name(None)
+        if table.values.ndim != 1:
+            raise QueryError(f"{self.name} is split by other attributes", fix="ask `between` for one range at a time")
+        return table.many(*table.codes_of({name: (low, high)}, "range"))
 
     def rectangle(self, **sides: tuple[object, object]) -> Estimate:
         """How many records lie in a rectangle of a map: `rectangle(x=(0, 9), y=(3, 5))`, both ends included."""
-        return one_rectangle(self.table, sides)
+        low, high = self.table.rectangle_codes({name: ([a], [b]) for name, (a, b) in sides.items()})
+        ends = zip(self.table.names, low, high, strict=True)
+        first, second = (self.table.slab(name, int(a[0]), int(b[0])) for name, a, b in ends)
+        return self.table.add_up(first & second)
 
     def rectangles_many(self, sides: Mapping[str, tuple[Any, Any]]) -> Columns:
         """Many rectangles at once: for each side its low ends and its high ends. Columns as for `between_many`."""
-        return rectangles_of(self.table, sides)
+        return self.table.many(*self.table.rectangle_codes(sides))
 
     def quantile(self, share: Number, *, attribute: str | None = None) -> Value:
         """The least value that at least this share of the records does not exceed."""

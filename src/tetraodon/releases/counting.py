@@ -296,14 +296,19 @@ def added_by(queries: Iterable[LinearQuery]) -> dict[tuple[str, ...], list[str]]
 
 
 def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
-    """The answer, in units, from the counts by `group_of(query)`; the cells themselves for what is not linear."""
-    if (tables := choices_of(query)) is not None:
-        return tables.counted(counts.codes, counts.counts)
-    if ranks_of(query) or disguised_of(query):
-        return query.occupied(domain, counts.codes, counts.counts)
+    """The answer, in units, from the counts by `group_of(query)`."""
     if added := _added(query):
         return query.evaluate_sums(domain, counts.codes, counts.counts, counts.sums[added])
-    return begun_with(query).evaluate(domain, counts.codes, counts.counts)
+    return exact_numbers(query, domain, counts.codes, counts.counts)
+
+
+def exact_numbers(query: LinearQuery, domain: Domain, codes: Ints, counts: Ints) -> Ints:
+    """The answer, in units, from counts of cells; what is not linear begins with the cells themselves."""
+    if (tables := choices_of(query)) is not None:
+        return tables.counted(codes, counts)
+    if ranks_of(query) or disguised_of(query):
+        return query.occupied(domain, codes, counts)
+    return begun_with(query).evaluate(domain, codes, counts)
 
 
 def _added(query: LinearQuery) -> str:

@@ -9,7 +9,7 @@ from tetraodon.display import of_one, shown_number
 from tetraodon.ledger import shown_above
 from tetraodon.policy.load import load_policy, stated_policy
 from tetraodon.releases.codec import number, plan_document
-from tetraodon.releases.joint_errors import joint_errors
+from tetraodon.releases.estimates import joint_errors
 from tetraodon.releases.least_epsilon import plan_for_error
 from tetraodon.releases.plan import Plan, PlannedItem, plan
 

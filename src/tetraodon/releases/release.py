@@ -23,8 +23,7 @@ from tetraodon.query.condition.nodes import Code, Constant, NumberComparison, Tr
 from tetraodon.query.condition.select import read_question
 from tetraodon.query.condition.syntax import Names
 from tetraodon.releases.answer import Answer, cells_where, truth_of
-from tetraodon.releases.estimates import Inference, count_of, estimate
-from tetraodon.releases.joint_errors import joint_errors
+from tetraodon.releases.estimates import Inference, count_of, estimate, joint_errors
 from tetraodon.releases.names import NamesAnswer, Told
 from tetraodon.releases.plan import Plan
 

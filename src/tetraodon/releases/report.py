@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,110 +51,68 @@ from tetraodon.report.picture import (
     rounded,
     shown,
 )
+from tetraodon.report.prose import Prose
 
 # -- words ------------------------------------------------------------------------------------------
 # A planned item in words: what was asked, how it was answered, how far off that is, and what proves the promise.
 
 
+SAYS = Prose(
+    Path(__file__).parent / "templates" / "words.txt",
+    (("about", about), ("decimal_text", decimal_text), ("listing", listing)),
+)
+
+
 def mechanism(item: PlannedItem, domain: Domain) -> str:
     """How it was answered, as a sentence or two."""
-    strategy, law = item.strategy, item.strategy.noise
-    noise = f"Random noise ({law.words}, {law.width} {about(_scale(item))})"
-    size = strategy.noisy[0].size(domain) if strategy.noisy else 0
-    cells = f", {size:,} numbers in all" if size > 1 else ""
-    told = strategy.mechanism.sentence(item.scaled(domain), noise, cells)
+    strategy = item.strategy
     if not strategy.noisy:
-        return told
+        return strategy.mechanism.sentence(item.scaled(domain), "", "")
+    first = strategy.noisy[0]
+    noise = SAYS("noise", strategy.noise, float(item.scale * first.contribution.unit))
+    size = first.size(domain)
+    told = strategy.mechanism.sentence(item.scaled(domain), noise, f", {size:,} numbers in all" if size > 1 else "")
     totals = [query.by for query in strategy.exact if isinstance(query.contribution, One)]
-    return " ".join([told, *(_exact_total(by, domain) for by in totals)])
+    return " ".join([told, *(SAYS("exact_total", _groups(by, domain)) for by in totals)])
 
 
-def _scale(item: PlannedItem) -> float:
-    return float(item.scale * item.strategy.noisy[0].contribution.unit) if item.strategy.noisy else 0.0
-
-
-def _exact_total(by: tuple[Split, ...], domain: Domain) -> str:
-    if not by or all(split.size(domain) == 1 for split in by):
-        return "The number of records is exact: no secret changes it."
-    names = listing(f"groups of {split.name}" if split.bins is not None else split.name for split in by)
-    return f"The totals by {names} are exact: no secret changes them."
+def _groups(by: tuple[Split, ...], domain: Domain) -> list[str]:
+    """What a total is split by; nothing where it is that of all records."""
+    if all(split.size(domain) == 1 for split in by):
+        return []
+    return [f"groups of {split.name}" if split.bins is not None else split.name for split in by]
 
 
 def error(item: PlannedItem, domain: Domain, together: float | None = None) -> str:
     """How far off it is expected to be, in plain words; `together` where other items make it better."""
-    if not item.strategy.noisy:
+    strategy = item.strategy
+    if not strategy.noisy:
         return "None: these are the true numbers."
     off = about(item.expected_error)
-    each = "The number" if not item.strategy.table and item.strategy.noisy[0].size(domain) == 1 else "Each number"
+    each = "The number" if not strategy.table and strategy.noisy[0].size(domain) == 1 else "Each number"
     told = item.item.query.off_by(off, each, domain)
-    told = told if off != "1" else _of_one(told, domain)
-    if item.strategy.mechanism.remark:
-        return f"{told} {item.strategy.mechanism.remark}"
-    if together is None:
-        return told
-    less = about(together)
-    more = f"by {less}" if less != off else f"by a little less, {together / item.expected_error:.1%} of that"
-    return f"{told} That is by its own noise; estimated together with the other answers, as it is here, {more}."
-
-
-def _of_one(told: str, domain: Domain) -> str:
-    """A sentence about one of something, which its question wrote as if there were several."""
-    units = {"records": of_one("records")} | {a.unit: a.unit_of(Fraction(1)) for a in domain if a.unit}
-    for several, one in units.items():
-        told = told.replace(f" 1 {several}", f" 1 {one}")
-    return told
+    if off == "1":  # the question wrote of several
+        units = {"records": of_one("records")} | {a.unit: a.unit_of(Fraction(1)) for a in domain if a.unit}
+        for several, one in units.items():
+            told = told.replace(f" 1 {several}", f" 1 {one}")
+    if strategy.mechanism.remark:
+        return f"{told} {strategy.mechanism.remark}"
+    return told if together is None else f"{told} {SAYS('error_together', item.expected_error, together)}"
 
 
 def baseline(item: PlannedItem, policy: Policy) -> str:
     """What plain differential privacy at the same epsilon would have cost, and what it would have bought."""
     independent = isinstance(policy.attackers, Independent)
-    if independent and policy.graph == policy.plain().graph:
-        return "The same: the promise of this policy is that of plain differential privacy."
-    if item.strategy.mechanism.in_shares:
-        return (
-            "It would have to hide any value behind any other: noise on each record would tell nothing, and noise on "
-            "the sum would be as large as the largest value there may be."
-        )
-    price = epsilon_text(_price(item, policy))
-    off = about(item.baseline_error)
-    head = f"At the same epsilon, {price} for this answer alone, plain differential privacy"
-    if not item.expected_error:
-        told = f"{head} would be off by {off}; here the answer is exact."
-    elif not independent:
-        return f"{head} would be off by {off}. {less_than_it_says(policy.attackers)}"
-    elif 1.005 * item.baseline_error < item.expected_error:
-        told = f"{head} would be off by {off} only."
-    elif item.baseline_error < 1.005 * item.expected_error:
-        told = f"{head} would be off by {off}: about the same."
-    else:
-        told = f"{head} would be off by {off}: {about(item.baseline_error / item.expected_error)} times as much."
-    if policy.known:
-        return f"{told} But it takes nothing for known: with what is known here it would promise less than it says."
-    return (
-        f"{told} Its promise is stronger: it hides any change of a person's record, "
-        f"not only what this policy calls a secret."
-    )
-
-
-def _price(item: PlannedItem, policy: Policy) -> Fraction:
+    same = independent and policy.graph == policy.plain().graph
     shares = sum((other.share for other in policy.items), Fraction(0))
-    return item.epsilon or policy.epsilon * item.item.share / shares
+    price = epsilon_text(item.epsilon or policy.epsilon * item.item.share / shares)
+    less = "" if independent else less_than_it_says(policy.attackers)
+    return SAYS("baseline", item, policy, price, independent, same, less)
 
 
 def proof(certificate: Certificate) -> str:
     """What a certificate says: the loss, and whether it is the loss itself or a bound."""
-    if not certificate.epsilon:
-        return "Epsilon 0: no secret changes what was measured, so nothing about a secret can be learnt from it."
-    if certificate.rho is not None:
-        kind = "exact" if certificate.exact else "a proven upper bound"
-        return (
-            f"Epsilon {epsilon_text(Fraction(certificate.epsilon))} at delta {float(certificate.delta):g}. The noise "
-            f"is Gaussian: the loss of the worst pair is rho {float(certificate.rho):.4g} in zCDP, {kind} (method: "
-            f"{certificate.method}), and the epsilon is a proven bound that follows from it."
-        )
-    kind = "This is the exact loss, not a bound" if certificate.exact else "This is a proven upper bound"
-    at = f" at delta {float(certificate.delta):.3g}" if certificate.delta else ""
-    return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}{at}. {kind} (method: {certificate.method})."
+    return SAYS("proof", certificate, epsilon_text(Fraction(certificate.epsilon)))
 
 
 def witness(certificate: Certificate, domain: Domain) -> str:
@@ -161,28 +120,19 @@ def witness(certificate: Certificate, domain: Domain) -> str:
     if certificate.witness is None:
         return ""
     x, y = certificate.witness
-    if isinstance(x, Dataset):
-        return (
-            f"The worst neighbours differ in the records of {len(x.records)} people at once: the known counts allow "
-            "no fewer of them to change."
-        )
-    if isinstance(x, TableShare):
-        return (
-            f"The worst pair: {x.having:,} rather than {y.having:,} of all {x.records:,} records have {x.condition}; "
-            "any other two such shares as far apart are as bad."
-        )
-    if isinstance(x, TableChance):
-        chances = " rather than ".join(f"{decimal_text(100 * one.chance)}%" for one in (x, y))
-        return f"The worst pair: each of the {x.records:,} records has {x.condition} with a chance of {chances}."
+    match x:
+        case Dataset():
+            return SAYS("worst_neighbours", len(x.records))
+        case TableShare():
+            return SAYS("worst_share", x, y)
+        case TableChance():
+            return SAYS("worst_chance", x, y)
     if x is ABSENT or y is ABSENT:
-        present = y if x is ABSENT else x
-        parts = [f"{a.name} {a.measured(a.code(value))}" for a, value in zip(domain, present, strict=True)]
-        return f"The worst step: somebody with {listing(parts, most=4)} is in the data, or is not."
+        present = zip(domain, y if x is ABSENT else x, strict=True)
+        return SAYS("worst_presence", [f"{a.name} {a.measured(a.code(value))}" for a, value in present])
     both = [(a, a.code(p), a.code(q)) for a, p, q in zip(domain, x, y, strict=True)]
     moved = [f"{a.name} from {a.text(p)} to {a.measured(q)}" for a, p, q in both if p != q]
-    kept = [f"{a.name} {a.measured(p)}" for a, p, q in both if p == q]
-    where = f" (with {listing(kept, most=4)})" if kept else ""
-    return f"The worst step changes one person's {listing(moved)}{where}, and nothing else."
+    return SAYS("worst_step", moved, [f"{a.name} {a.measured(p)}" for a, p, q in both if p == q])
 
 
 def epsilon_text(epsilon: Fraction) -> str:
@@ -349,7 +299,7 @@ _NAMES_HEADINGS = {"count": "people, about", "lower": "lower (95%)", "upper": "u
 
 def named_answer(answer: NamesAnswer) -> dict[str, Any]:
     """An item that tells names, in the parts that the page shows of any answer."""
-    item, threshold = answer.item, f"{answer.item.above.threshold:,}"
+    item = answer.item
     none = {"label": "", "number": "No name", "unit": "", "sure": "was shared by enough people to appear"}
     return {
         "name": answer.name,
@@ -363,14 +313,9 @@ def named_answer(answer: NamesAnswer) -> dict[str, Any]:
         "chart": names_chart(answer),
         "table": names_table(answer),
         "facts": {
-            "How it was answered": f"Laplace noise of scale {float(item.above.scale):.4g}, none of it beyond "
-            f"{threshold}, was added to the number of people who have each name in the data. A name appears if what "
-            f"comes out is above {threshold}. A name that nobody has never does.",
-            "Expected error": "The number beside a name that many people share is typically off by "
-            f"{item.expected_error:.3g}. Beside a rarer one it tends to be too large, since only names that noise "
-            "pushed up appear; the intervals allow for that.",
-            "Certificate": f"{proof(item.certificate)} A name that a single person has appears with a chance of at "
-            f"most {float(item.certificate.delta):.2g}.",
+            "How it was answered": SAYS("names_answered", item),
+            "Expected error": SAYS("names_error", item),
+            "Certificate": f"{proof(item.certificate)} {SAYS('names_chance', item)}",
         },
     }
 
@@ -594,18 +539,10 @@ def _example(example: Example) -> tuple[str, ...]:
 def _together(release: Release) -> Iterator[str]:
     """The certificate of the whole release, and why the answers' own need not add up to it."""
     plan = release.plan
-    told = f"This is the certificate of all answers together. {proof(plan.certificate)}"
-    yield f"{told} {witness(plan.certificate, plan.policy.domain)}".strip()
+    yield SAYS("whole_release", proof(plan.certificate), witness(plan.certificate, plan.policy.domain))
     alone = sum((item.epsilon for item in plan), Fraction(0))
     if len(plan) > 1 and alone > plan.epsilon and not plan.certificate.delta:
-        yield (
-            f"Each released alone, the answers would lose {epsilon_text(alone)} when added up, which is more. "
-            "They need not add up: the step that is worst for one answer may hardly touch another. The "
-            "certificate is computed for all answers at once, over every step that the policy protects."
-        )
+        yield SAYS("added_up", epsilon_text(alone))
     charged = stated_number(release.charged)
     if charged != plan.epsilon:
-        yield (
-            f"{epsilon_text(charged)} was charged to the data set's budget: what this release adds to the loss of "
-            "those before it, under the policy that governs the data set."
-        )
+        yield SAYS("charged", epsilon_text(charged))

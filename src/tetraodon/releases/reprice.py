@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +18,7 @@ from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import certify_release
-from tetraodon.domain import Domain
+from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry, Ledger, opened
 from tetraodon.ledger.account import ALONE, ReleaseLoss, composed
@@ -39,65 +39,64 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
     Why  the table is read as the governing policy says, and priced as it says; a file that says otherwise would be told
          of other records than it asked for. What it leaves out is looked at all the same where it decides what counts.
     """
+    wrong = next(_differences(asked, governing), None)
+    if wrong is not None:
+        raise Refused(wrong[0], fix=wrong[1], where=asked.dataset)
+
+
+def _differences(asked: Policy, governing: Policy) -> Iterator[tuple[str, str]]:
+    """What two policies say otherwise about what a record is, each with what to do."""
     for attribute in asked.domain:
         if attribute.name not in governing.domain.names:
-            raise Refused(
+            yield (
                 f"the governing policy does not know the attribute {attribute.name}",
-                fix="declare the attributes that the governing policy declares",
-                where=asked.dataset,
+                "declare the attributes that the governing policy declares",
             )
-        theirs = governing.domain[attribute.name]
-        if replace(attribute, unit="", singular="") != replace(theirs, unit="", singular=""):
-            raise Refused(
+        elif not _alike(attribute, governing.domain[attribute.name]):
+            yield (
                 f"{attribute.name} is declared otherwise in the governing policy",
-                fix="declare it as the governing policy does",
-                where=asked.dataset,
+                "declare it as the governing policy does",
             )
     open_there = {column.name: replace(column, secret=True) for column in governing.open}
     for column in asked.open:
         if open_there.get(column.name) != replace(column, secret=True):
-            raise Refused(
+            yield (
                 f"{column.name} is not declared as open text in the same way in the governing policy",
-                fix="declare it as the governing policy does",
-                where=asked.dataset,
+                "declare it as the governing policy does",
             )
     if any(fact not in governing.known for fact in asked.known):
-        raise Refused(
+        yield (
             "`known` lists something that the governing policy does not know",
-            fix="list the same facts; what one file calls known is known to every attacker",
-            where=asked.dataset,
+            "list the same facts; what one file calls known is known to every attacker",
         )
     if any(getattr(asked, name) != getattr(governing, name) for name in ("key", "rows_per_person", "every_row")):
-        raise Refused(
-            "`individuals` is not what the governing policy says", fix="write it as there", where=asked.dataset
-        )
-    if (
-        asked.key and not asked.every_row and asked.cuts_rows and not governing.cuts_rows
-    ):  # leaving people out is safe under both
-        raise Refused(
+        yield "`individuals` is not what the governing policy says", "write it as there"
+    if asked.key and not asked.every_row and asked.cuts_rows and not governing.cuts_rows:  # to leave people out is safe
+        yield (
             "of people with more rows than allowed this policy counts some, and the governing policy none, because any "
             "two records are a secret here and not there",
-            fix="write `secrets` and `together` as there",
-            where=asked.dataset,
+            "write `secrets` and `together` as there",
         )
     if asked.table_hints != governing.table_hints:
-        raise Refused(
+        yield (
             "`table` is not what the governing policy says, so that the same file would be read as other records",
-            fix="write it as there; `tetraodon ledger show` prints it",
-            where=asked.dataset,
-        )
-    if asked.attackers != governing.attackers and TableSecret in map(type, (asked.attackers, governing.attackers)):
-        raise Refused(
-            "the secret of the whole table is not that of the governing policy",
-            fix="write `secrets: {table: ...}` as there, or leave it out as there",
-            where=asked.dataset,
+            "write it as there; `tetraodon ledger show` prints it",
         )
     if asked.attackers != governing.attackers:
-        raise Refused(
+        if TableSecret in map(type, (asked.attackers, governing.attackers)):
+            yield (
+                "the secret of the whole table is not that of the governing policy",
+                "write `secrets: {table: ...}` as there, or leave it out as there",
+            )
+        yield (
             "`attackers` are not those of the governing policy, which decide what is counted",
-            fix="write them as there",
-            where=asked.dataset,
+            "write them as there",
         )
+
+
+def _alike(one: Attribute, other: Attribute) -> bool:
+    """Whether two attributes differ in how they are called at most."""
+    return replace(one, unit="", singular="") == replace(other, unit="", singular="")
 
 
 def check_same_size(asked: Policy, governing: Policy) -> None:

@@ -7,24 +7,18 @@ import os
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tetraodon.certificate.nonlinear_loss import choices_of, divided_of, ranks_of
 from tetraodon.engine import Source
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.exact.arrays import Ints, with_noise
+from tetraodon.exact.arrays import Ints
 from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction
 from tetraodon.ledger import Ledger, opened, shown_above
 from tetraodon.ledger.governing import governing_policy
-from tetraodon.mechanism.aim import draw_tables
 from tetraodon.mechanism.strategy import Measured
-from tetraodon.noise.elementary import choose_by_score
-from tetraodon.noise.joint_exponential import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.query.local_log_noise import disguised_of
 from tetraodon.releases.codec import plan_hash
 from tetraodon.releases.counting import count, selected
 from tetraodon.releases.folder import MANIFEST, fill_folder, load_release
@@ -159,28 +153,9 @@ def _finish(
 
 def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measured:
     """Every measurement with its own fresh noise, as certified."""
-    measured = []
-    for measurement, array in zip(item.measurements, exact, strict=True):
-        if measurement.scale == 0:
-            measured.append(array)
-            continue
-        if (ranks := ranks_of(measurement.query)) is not None:
-            measured.append(draw_by_rank(array, ranks.size, ranks.shares, measurement.scale, permit.coins))
-            continue
-        if (divided := divided_of(measurement.query)) is not None:
-            told = divided.measure(array, measurement.scale, permit.noise)
-            measured.append(told.reshape(*array.shape[: len(measurement.query.by)], -1))
-            continue
-        if (shown := disguised_of(measurement.query)) is not None:
-            measured.append(shown.shown(array, partial(permit.noise, measurement.noise, measurement.scale)))
-            continue
-        if (tables := choices_of(measurement.query)) is not None:
-            choose = partial(choose_by_score, coins=permit.coins)
-            told = draw_tables(tables, array, measurement.scale, measurement.noise, permit.noise, choose)
-            measured.append(told)
-            continue
-        measured.append(with_noise(array, measurement.noise_from(permit.noise, array.shape)))
-    return tuple(measured)
+    draw = item.strategy.mechanism.draw
+    both = zip(item.measurements, exact, strict=True)
+    return tuple(draw(one, array, permit) if one.scale else array for one, array in both)
 
 
 def write_measured(folder: Path, measured: Mapping[str, Measured]) -> None:

@@ -13,6 +13,7 @@ as long as the finest level. The counts then follow as x = measured + (bins' tra
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,44 @@ from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.query.smooth import SmoothRunning, SmoothSums, lowest_of, overlaps_of
 
+# -- a known total ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit(ABC):
+    """The linear estimate with the least variance from noisy numbers, and from the sum of all values where `total` is 0
+    rather than None. Tables are rows.
+    """
+
+    @property
+    @abstractmethod
+    def total(self) -> float | None:
+        """The variance of a known total: 0, or None where it is not known."""
+
+    @abstractmethod
+    def free_times(self, rows: Floats) -> Floats:
+        """Cov(x) f for every row f, before the total is used."""
+
+    @cached_property
+    @abstractmethod
+    def ones(self) -> Floats:
+        """Cov(x) 1, before the total is used: how what a total has more is shared between the values."""
+
+    def estimates(self, pull: Floats, total: Floats | None) -> Floats:
+        """The best values, from noisy numbers times their columns over their variances; `total` where it is known."""
+        return self._with_sums(self.free_times(pull), total)
+
+    def covariance_times(self, rows: Floats) -> Floats:
+        """Cov(x) f for every row f."""
+        return self._with_sums(self.free_times(rows), None if self.total is None else np.zeros(len(rows)))
+
+    def _with_sums(self, found: Floats, sums: Floats | None) -> Floats:
+        """The same rows, changed by multiples of `ones` so that they have given sums."""
+        if sums is None:
+            return found
+        return np.asarray(found + np.outer((sums - found.sum(axis=1)) / self.ones.sum(), self.ones))
+
+
 # -- banded -----------------------------------------------------------------------------------------
 # Least squares over smooth sums and bumps, without a matrix as large as the square of the attribute.
 #
@@ -35,10 +74,8 @@ from tetraodon.query.smooth import SmoothRunning, SmoothSums, lowest_of, overlap
 
 
 @dataclass(frozen=True, eq=False)
-class BandedFit:
-    """The linear estimate with the least variance. `spread` is the variance of each number, in squares of the unit;
-    `total` is 0 where the sum of all values is known, as in `SmoothFit`, and None where it is not.
-    """
+class BandedFit(LinearFit):
+    """Values from smooth sums and bumps. `spread` is the variance of each number, in squares of the unit."""
 
     sums: SmoothSums
     spread: float
@@ -55,15 +92,7 @@ class BandedFit:
 
     def counts(self, measured: Floats, total: Floats | None) -> Floats:
         """The estimates of all values, a row for each row of measured numbers; `total` where it is known."""
-        found = self.covariance_times(self.sums.pull(measured) / self.spread)
-        return found if total is None else np.asarray(found + np.outer(total, self._along))
-
-    def covariance_times(self, functionals: Floats) -> Floats:
-        """Cov(x) f for every row f."""
-        found = self._free_times(functionals)
-        if self.total is not None:
-            found -= np.outer(found.sum(axis=1), self._along)
-        return np.asarray(self.spread * found)
+        return self.estimates(self.sums.pull(measured) / self.spread, total)
 
     def running_variances(self, positions: Ints) -> Floats:
         """The variance of the running count up to each position, itself included.
@@ -81,27 +110,19 @@ class BandedFit:
             found[place] = (plus[: place + 1] @ plus[: place + 1] - minus[: place + 1] @ minus[: place + 1]) / first[0]
         found -= (np.cumsum(self._pulls * single, axis=1) ** 2).sum(axis=0)
         if self.total is not None:
-            found -= np.cumsum(self._shared) ** 2 / self._shared.sum()
+            found -= np.cumsum(self.ones) ** 2 / self.ones.sum() / self.spread
         return np.asarray(self.spread * np.maximum(found, 0.0))[positions]
 
-    @property
-    def _along(self) -> Floats:
-        """How what a known total has more than all estimates together is shared between them."""
-        return np.asarray(self._shared / self._shared.sum())
-
     @cached_property
-    def _shared(self) -> Floats:
-        return np.asarray(self._free_times(np.ones((1, self.size)))[0])
+    def ones(self) -> Floats:
+        return np.asarray(self.free_times(np.ones((1, self.size)))[0])
 
-    def _free_times(self, functionals: Floats) -> Floats:
-        """The same before the total is used, for numbers of variance 1."""
-        right = functionals / self._single
-        return np.asarray((self._solve(right) - (right @ self._pulls.T) @ self._pulls) / self._single)
+    def free_times(self, rows: Floats) -> Floats:
+        right = rows / self._single
+        return np.asarray(self.spread * (self._solve(right) - (right @ self._pulls.T) @ self._pulls) / self._single)
 
     def _solve(self, rows: Floats) -> Floats:
-        from scipy.linalg import cho_solve_banded
-
-        return np.asarray(cho_solve_banded((self._band, True), rows.T, check_finite=False).T)
+        return _solved(self._band, rows)
 
     @property
     def _single(self) -> Floats:
@@ -109,10 +130,7 @@ class BandedFit:
 
     @cached_property
     def _band(self) -> Floats:
-        from scipy.linalg import cholesky_banded
-
-        overlaps = self.sums.overlaps[: min(len(self.sums.kernel), self.size)] * float(self.sums.width) ** 2
-        return np.asarray(cholesky_banded(np.repeat(overlaps[:, None], self.size, axis=1), lower=True))
+        return _banded_root(np.asarray(self.sums.overlaps[:-1] * float(self.sums.width) ** 2), self.size)
 
     @cached_property
     def _pulls(self) -> Floats:
@@ -173,16 +191,25 @@ class RunningFit:
         return np.append(self.spread * np.cumsum(first**2 - turned**2) / first[0], 0.0)[positions]
 
     def _solve(self, rows: Floats) -> Floats:
-        from scipy.linalg import cho_solve_banded
-
-        return np.asarray(cho_solve_banded((self._band, True), rows.T, check_finite=False).T)
+        return _solved(self._band, rows)
 
     @cached_property
     def _band(self) -> Floats:
-        from scipy.linalg import cholesky_banded
+        return _banded_root(overlaps_of(self.sums.kernel).astype(np.float64), self.size - 1)
 
-        overlaps = overlaps_of(self.sums.kernel)[: self.size - 1].astype(np.float64)
-        return np.asarray(cholesky_banded(np.repeat(overlaps[:, None], self.size - 1, axis=1), lower=True))
+
+def _banded_root(overlaps: Floats, size: int) -> Floats:
+    """The Cholesky factor of a banded Toeplitz matrix."""
+    from scipy.linalg import cholesky_banded
+
+    return np.asarray(cholesky_banded(np.repeat(overlaps[:size, None], size, axis=1), lower=True))
+
+
+def _solved(root: Floats, rows: Floats) -> Floats:
+    """Every row times the inverse of the matrix with that factor."""
+    from scipy.linalg import cho_solve_banded
+
+    return np.asarray(cho_solve_banded((root, True), rows.T, check_finite=False).T)
 
 
 # -- written out ------------------------------------------------------------------------------------
@@ -190,11 +217,8 @@ class RunningFit:
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenOutFit:
-    """Values of an attribute, each times a weight, and sums of them: the rows of `weights`, with variance `spread`.
-
-    `total` is 0 where the sum of all values is known, as in `SmoothFit`; None where it is not.
-    """
+class WrittenOutFit(LinearFit):
+    """Values of an attribute, each times a weight, and sums of them: the rows of `weights`, with variance `spread`."""
 
     weights: Floats
     spread: float
@@ -213,32 +237,24 @@ class WrittenOutFit:
 
     def counts(self, measured: Floats, total: Floats | None) -> Floats:
         """The estimates of all values, a row for each row of single values and sums; `total` where it is known."""
-        found = measured @ self.weights / self.spread @ self._free
-        if total is None:
-            return np.asarray(found)
-        along = self._free.sum(axis=0)
-        return np.asarray(found + np.outer(total - found.sum(axis=1), along / along.sum()))
-
-    def covariance_times(self, functionals: Floats) -> Floats:
-        """Cov(x) f for every row f."""
-        return np.asarray(functionals @ self._covariance)
+        return self.estimates(measured @ self.weights / self.spread, total)
 
     def running_variances(self, positions: Ints) -> Floats:
         """The variance of the running count up to each position, itself included."""
-        return np.asarray(np.diag(self._covariance.cumsum(axis=0).cumsum(axis=1))[positions])
+        covariance = self.covariance_times(np.eye(self.size))
+        return np.asarray(np.diag(covariance.cumsum(axis=0).cumsum(axis=1))[positions])
+
+    def free_times(self, rows: Floats) -> Floats:
+        return np.asarray(rows @ self._free)
+
+    @cached_property
+    def ones(self) -> Floats:
+        return np.asarray(self._free.sum(axis=0))
 
     @cached_property
     def _free(self) -> Floats:
-        """The covariance before the total is used."""
         inverse = inverse_of_squares(self.weights) if self.inverse is None else self.inverse
         return np.asarray(inverse * self.spread)
-
-    @cached_property
-    def _covariance(self) -> Floats:
-        if self.total is None:
-            return self._free
-        along = self._free.sum(axis=0)
-        return np.asarray(self._free - np.outer(along, along) / along.sum())
 
 
 def inverse_of_squares(weights: Floats) -> Floats:

@@ -14,15 +14,12 @@ from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.mechanism.direct import Direct
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.kmeans.synopsis import SoftAxis, Synopsis, cluster, nearest, weighted_points
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
 from tetraodon.query.kinds import KMeans, Query
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.soft_bins import Product, Soft
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 STARTS, ROUNDS = 10, 25
 
@@ -46,12 +43,6 @@ class SynopsisTable(Direct):
             raise Refused("the budget is too small to learn any clusters", fix="give it more budget, or a larger share")
         table, total = found.synopsis.query, found.totals.query if found.totals else LinearQuery(One())
         yield Strategy(self, (table,), (total,) if policy.size_is_public and total != table else ())
-
-    def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        return (
-            f"{noise} was added to each cell of a coarse table{size}, whose bins have soft borders: a record near "
-            f"a border counts in part on both sides. The table was then clustered."
-        )
 
 
 SYNOPSIS = SynopsisTable()

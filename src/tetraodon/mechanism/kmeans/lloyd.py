@@ -8,10 +8,11 @@ along), so every record is clipped to a box around its cell's centre, and no edg
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -92,11 +93,6 @@ def certify_rates(
     return max(found, _certify(policy, there, only_presence(policy.graph)), key=lambda one: one.epsilon)
 
 
-def certify_nothing(policy: Policy) -> Certificate:
-    """The loss of looking at no data."""
-    return _certify(policy, [])
-
-
 def require_same_secrets(policy: Policy) -> None:
     """Stop where people are not independent, or groups have secrets of their own: nothing here says so."""
     require_independent(policy, "k-means")
@@ -129,13 +125,10 @@ def _records(names: Sequence[str], scales: Sequence[Fraction]) -> list[Measureme
 def _certify(policy: Policy, measurements: Sequence[Measurement], graph: SecretGraph | None = None) -> Certificate:
     graph = policy.graph if graph is None else graph
     try:
-        return _priced(policy, graph, measurements)
+        return certify_measurements(graph, measurements, rows_per_person=policy.rows_per_person)
     except Refused:  # too many secrets to look at: taking every pair for one is safe, if what is known stays known
-        return _priced(policy, replace(complete_graph(graph), known=graph.known), measurements)
-
-
-def _priced(policy: Policy, graph: SecretGraph, measurements: Sequence[Measurement]) -> Certificate:
-    return certify_measurements(graph, measurements, rows_per_person=policy.rows_per_person)
+        graph = replace(complete_graph(graph), known=graph.known)
+        return certify_measurements(graph, measurements, rows_per_person=policy.rows_per_person)
 
 
 # -- lloyd steps ------------------------------------------------------------------------------------
@@ -151,13 +144,48 @@ settings of the grid, on mixtures that are not reported."""
 
 
 @dataclass(frozen=True)
-class Steps:
-    """`rounds` of Lloyd's steps. Sums are in grid steps; a record adds at most `box[i]` of them on column i."""
+class Rounds(ABC):
+    """`rounds` of Lloyd's steps with noise. A record is divided into `parts`; sums are in grid steps times parts of it,
+    and it adds at most `box[i]` steps, clipped around a centre, on column i.
+    """
 
     rounds: int
     box: tuple[int, ...]
     count_scale: Fraction
     sum_scales: tuple[Fraction, ...]
+
+    parts: ClassVar[int] = 1
+
+    @abstractmethod
+    def certificate(self, policy: Policy, names: Sequence[str]) -> Certificate:
+        """The loss of all rounds, by the kernel, whatever the centres turn out to be."""
+
+    @abstractmethod
+    def asked(self, codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
+        """The exact numbers of one round: the counts of the clusters, then the sums on each column."""
+
+    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats, permit: Permit) -> Floats:
+        """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
+        centres, none = start.copy(), np.zeros(len(start), np.int64)
+        for _ in range(self.rounds):
+            anchor = np.rint(centres).astype(np.int64)
+            scales = (self.count_scale, *self.sum_scales)
+            noise = [permit.noise(LAPLACE, scale, len(start)) if scale else none for scale in scales]
+            counts, *sums = with_noise(self.asked(codes, anchor, lengths), np.stack(noise))
+            for column, box in enumerate(self.box):
+                moved = np.clip(sums[column] / np.maximum(counts, self.parts), -box, box)
+                centres[:, column] = np.clip(anchor[:, column] + moved, 0, sizes[column] - 1)
+        return centres
+
+    def expected_noise(self, sizes: Sequence[int], clusters: int, rows: int) -> float:
+        """A rough guess of what the noise of the last round costs, comparable with the score of `choose_grid`."""
+        relative = [float(s) / self.parts / max(1, n - 1) for s, n in zip(self.sum_scales, sizes, strict=True)]
+        return sum(2 * (r * clusters / rows) ** 2 for r in relative) / (NARROW * len(sizes))
+
+
+@dataclass(frozen=True)
+class Steps(Rounds):
+    """Hard assignments: every record belongs to its nearest centre."""
 
     @property
     def scales(self) -> list[Fraction]:
@@ -166,27 +194,9 @@ class Steps:
         return [self.count_scale, *ratios] * self.rounds
 
     def certificate(self, policy: Policy, names: Sequence[str]) -> Certificate:
-        """The loss of all rounds, by the kernel, whatever the centres turn out to be."""
         return certify_records(policy, names, self.scales)
 
-    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats, permit: Permit) -> Floats:
-        """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
-        centres = start.copy()
-        for _ in range(self.rounds):
-            anchor = np.rint(centres).astype(np.int64)
-            asked = self.asked(codes, anchor, lengths)
-            scales = (self.count_scale, *self.sum_scales)
-            none = np.zeros(len(start), np.int64)
-            noise = [permit.noise(LAPLACE, scale, len(start)) if scale else none for scale in scales]
-            counts, *sums = with_noise(asked, np.stack(noise))
-            for column, box in enumerate(self.box):
-                moved = anchor[:, column] + sums[column] / np.maximum(counts, 1)
-                moved = np.clip(moved, anchor[:, column] - box, anchor[:, column] + box)
-                centres[:, column] = np.clip(moved, 0, sizes[column] - 1)
-        return centres
-
     def asked(self, codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
-        """The exact numbers of one round: the counts of the cells, then the sums on each column."""
         columns = np.ascontiguousarray(codes.T)
         owner, clusters = _nearest(columns, anchor, lengths), len(anchor)
         sums = [
@@ -204,12 +214,6 @@ def plan_steps(policy: Policy, names: Sequence[str], epsilon: Fraction, rounds: 
     count_scale = unit / (each * COUNT_SHARE)
     one = unit * len(names) / (each * (1 - COUNT_SHARE))
     return Steps(rounds, box, count_scale, tuple(one * b for b in box))
-
-
-def expected_noise(steps: Steps, sizes: Sequence[int], clusters: int, rows: int) -> float:
-    """A rough guess of what the noise of the last round costs, comparable with the score that `choose_grid` gives."""
-    relative = [float(s) / max(1, size - 1) for s, size in zip(steps.sum_scales, sizes, strict=True)]
-    return sum(2 * (r * clusters / rows) ** 2 for r in relative) / (NARROW * len(sizes))
 
 
 def first_centres(clusters: int, sizes: Sequence[int]) -> Floats:
@@ -286,9 +290,9 @@ BLUR = 0.06
 
 
 @dataclass(frozen=True)
-class SoftSteps:
-    """`rounds` of steps with soft assignments: a record belongs to every centre in part, and a short step changes
-    little of it. From end to end of a column, two logits draw apart by at most `sharpness`.
+class SoftSteps(Rounds):
+    """Soft assignments: a record belongs to every centre in part, and a short step changes little of it. From end to
+    end of a column, two logits draw apart by at most `sharpness`.
 
     The shares of a record are softmax(g_c . x + h_c), which for squared distances is the usual soft k-means. While x
     moves by d, they move by at most half the range over c of g_c . d, in total: the derivative of a share is the share
@@ -296,17 +300,13 @@ class SoftSteps:
     gradients of the logits are kept below a public bound, and the noise is made for that bound: two centres cannot be
     told apart more sharply than the policy pays for. Shares are rounded to whole parts of a record, so that noise is
     exact; what rounding can add is in the certificate.
-
-    Sums are in grid steps times parts of a record; a record is clipped to `box[i]` steps around each centre.
     """
 
-    rounds: int
     clusters: int
     sharpness: int
     sizes: tuple[int, ...]
-    box: tuple[int, ...]
-    count_scale: Fraction
-    sum_scales: tuple[Fraction, ...]
+
+    parts: ClassVar[int] = PARTS
 
     def __post_init__(self) -> None:
         if not 0 < self.sharpness <= SHARPEST:
@@ -320,10 +320,8 @@ class SoftSteps:
         return (PARTS + self.clusters) * max(self.box)
 
     def certificate(self, policy: Policy, names: Sequence[str]) -> Certificate:
-        """The loss of all rounds, by the kernel, whatever the centres turn out to be.
-
-        Why   |w u - w' u'| <= |w - w'| |u| + w' |u - u'|, for shares w and clipped places u, which move no further than
-              the record. Each of `clusters` shares is off by less than one part, before and after.
+        """Why  |w u - w' u'| <= |w - w'| |u| + w' |u - u'|, for shares w and clipped places u, which move no further
+        than the record. Each of `clusters` shares is off by less than one part, before and after.
         """
         spoiled = 1 / self.count_scale + sum(b / s for b, s in zip(self.box, self.sum_scales, strict=True))
         most = PARTS + self.clusters  # parts of one record, rounded
@@ -335,22 +333,8 @@ class SoftSteps:
             policy, names, rates, changed=self.rounds * 2 * self.clusters * spoiled, alone=self.rounds * most * spoiled
         )
 
-    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats, permit: Permit) -> Floats:
-        """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
-        centres = start.copy()
-        scales = (self.count_scale, *self.sum_scales)
-        for _ in range(self.rounds):
-            anchor = np.rint(centres).astype(np.int64)
-            noise = np.stack([permit.noise(LAPLACE, scale, self.clusters) for scale in scales])
-            counts, *sums = with_noise(self.asked(codes, anchor, lengths), noise)
-            for column, box in enumerate(self.box):
-                moved = np.clip(sums[column] / np.maximum(counts, PARTS), -box, box)
-                centres[:, column] = np.clip(anchor[:, column] + moved, 0, sizes[column] - 1)
-        return centres
-
     def asked(self, codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
-        """The exact numbers of one round: the counts of the cells, then the sums on each column, none beyond `LARGEST`.
-
+        """Post  no number is beyond `LARGEST`.
         Why   any number of rows is added up: as many at once as 64 bits hold for certain, and Python's integers do the
               rest. So nothing is refused for how many rows there are.
         """
@@ -393,13 +377,11 @@ def plan_soft(
     box = tuple(max(1, (size - 1) // 4) for size in sizes)
     one = Fraction(PARTS)
     sums = tuple(one * b * len(sizes) * COUNT_SHARE / (1 - COUNT_SHARE) for b in box)
-    trial = SoftSteps(rounds, clusters, sharp, sizes, box, one, sums)
+    trial = SoftSteps(rounds, box, one, sums, clusters, sharp, sizes)
     stretch = Fraction(trial.certificate(policy, names).epsilon) / epsilon or Fraction(1)
-    return SoftSteps(rounds, clusters, sharp, sizes, box, one * stretch, tuple(s * stretch for s in sums))
+    return replace(trial, count_scale=one * stretch, sum_scales=tuple(s * stretch for s in sums))
 
 
 def expected_score(steps: SoftSteps, rows: int) -> float:
     """A rough guess of what noise and soft borders cost, comparable with `expected_noise` of hard steps."""
-    relative = [float(s) / PARTS / max(1, size - 1) for s, size in zip(steps.sum_scales, steps.sizes, strict=True)]
-    noise = sum(2 * (r * steps.clusters / rows) ** 2 for r in relative) / (NARROW * len(steps.sizes))
-    return noise + BLUR / steps.sharpness**2 / NARROW
+    return steps.expected_noise(steps.sizes, steps.clusters, rows) + BLUR / steps.sharpness**2 / NARROW

@@ -16,10 +16,9 @@ from tetraodon.mechanism.kmeans.lloyd import (
     SHARPNESSES,
     SoftSteps,
     Steps,
-    certify_nothing,
+    certify_records,
     certify_synopsis,
     dearer_by,
-    expected_noise,
     expected_score,
     plan_soft,
     plan_steps,
@@ -104,7 +103,9 @@ def plan_kmeans(
     if price <= 0:
         raise PolicyError("epsilon is not positive", fix="give a budget above zero")
     chosen = _names(policy, names)
-    _check_clusters(policy, clusters, chosen)
+    _whole(clusters, "n_clusters", 1)
+    if clusters > policy.domain.project(chosen).size:
+        raise QueryError("there are more clusters than points in the domain", fix="ask for fewer clusters")
     rows = _whole(rows, "rows", USUAL_ROWS)
     rounds = _whole(rounds, "rounds", USUAL_ROUNDS)
     if method not in get_args(Method):
@@ -145,11 +146,11 @@ def _candidates(
         score, plan = _with_synopsis(policy, columns, price * (1 - REFINING_SHARE), clusters, rows, steps)
         # a synopsis of some columns is a better beginning than none, however many columns it leaves out
         left = LEFT_OVER * score if plan.synopsis is None else min(LEFT_OVER * score, BLIND)
-        yield left + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
+        yield left + steps.expected_noise(sizes, clusters, rows), _checked(plan, price)
     if method in ("auto", "steps"):
         steps = plan_steps(policy, names, price, rounds)
         plan = KMeansPlan("steps", names, clusters, steps.certificate(policy, names), steps=steps)
-        yield BLIND + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
+        yield BLIND + steps.expected_noise(sizes, clusters, rows), _checked(plan, price)
     if method in ("auto", "table", "synopsis"):
         score, plan = _with_synopsis(policy, columns, price, clusters, rows, None)
         yield score, _checked(plan, price)
@@ -171,7 +172,7 @@ def _with_synopsis(
     free = policy.size_is_public
     synopsis, score = choose_grid(columns, _at_once(policy), price / dearer_by(policy, names), rows, free=free)
     if synopsis.cells == 1:
-        return score, KMeansPlan("public", names, clusters, certify_nothing(policy))
+        return score, KMeansPlan("public", names, clusters, certify_records(policy, names, []))
     totals = totals_of(columns, synopsis) if free else None
     one = certify_synopsis(policy, synopsis, Fraction(1), totals=totals)
     if not one.finite:  # the kernel took every pair of records for a secret, and then no part is free
@@ -218,13 +219,6 @@ def _names(policy: Policy, names: Sequence[str] | None) -> tuple[str, ...]:
                 f"{name} is not a number", fix="name integer or real columns with columns=[...]", where=name
             )
     return chosen
-
-
-def _check_clusters(policy: Policy, clusters: int, names: tuple[str, ...]) -> None:
-    if isinstance(clusters, bool) or not isinstance(clusters, Integral) or clusters < 1:
-        raise QueryError("n_clusters is not a whole number above zero", fix="ask for at least one cluster")
-    if clusters > policy.domain.project(names).size:
-        raise QueryError("there are more clusters than points in the domain", fix="ask for fewer clusters")
 
 
 def _whole(number: int | None, name: str, usual: int) -> int:
