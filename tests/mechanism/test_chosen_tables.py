@@ -76,7 +76,7 @@ def test_without_noise_what_goes_together_is_chosen_first() -> None:
     tables = ChosenTables(tuple(map(Split, "abcde")), (4,) * 5, 2, total=True)
     real = people().to_numpy()
     counted = tables.counted(real, np.ones(len(real), np.int64))
-    given, chosen = tables.read(without_noise(tables, counted, Fraction(10), LAPLACE))
+    given, chosen = tables.tables(without_noise(tables, counted, Fraction(10), LAPLACE))
     assert chosen[0][0] == (0, 1, 2)
     cells = np.ravel_multi_index(tuple(real[:, :3].T), (4, 4, 4))
     assert chosen[0][1].tolist() == np.bincount(cells, minlength=64).tolist()
@@ -88,8 +88,8 @@ def test_nothing_is_left_to_choose() -> None:
     wide = ChosenTables(tuple(map(Split, "abc")), (2, 2, 2), 3, 1, total=True)
     for one, pairs in ((tables, 1), (wide, 1)):
         told = without_noise(one, np.zeros((0, len(one.sizes) + 1), np.int64), Fraction(1), LAPLACE)
-        assert one.told(told)
-        assert len(one.read(told)[1]) == pairs
+        assert one.could_tell(told, Fraction(1))
+        assert len(one.tables(told)[1]) == pairs
 
 
 def test_everything_that_is_told_has_noise_of_its_scale() -> None:
@@ -111,7 +111,7 @@ def test_everything_that_is_told_has_noise_of_its_scale() -> None:
     assert scales == [(4, 81), (3, 81)]  # scores are three times what a table of three attributes is off
     assert drawn[:2] == [(LAPLACE, 12, (3,)), (LAPLACE, 12, (2,))]
     assert [one[:2] for one in drawn[2:]] == [(LAPLACE, 3)] * 2
-    given, chosen = tables.read(told)
+    given, chosen = tables.tables(told)
     assert [cells.tolist() for _, cells in given] == [[5], [0, 5], [1, 1, 6], [6, 1]]
     assert all(cells.sum() == 5 + len(cells) for _, cells in chosen)
 

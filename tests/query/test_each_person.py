@@ -9,8 +9,8 @@ import pytest
 
 from tetraodon.domain import Attribute, Grid, Integers
 from tetraodon.errors import QueryError, Refused
-from tetraodon.query.contribution import EachPerson
 from tetraodon.query.linear import LinearQuery
+from tetraodon.query.number import EachPerson
 
 HALVES = Attribute("pay", Grid(Fraction(1, 2), Fraction(5), Fraction(1, 2)))
 

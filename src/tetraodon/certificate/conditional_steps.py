@@ -26,7 +26,6 @@ from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGr
 from tetraodon.query.contribution import Among
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.records_where import Kept, left_of
-from tetraodon.query.squared import squared
 
 # -- part steps -------------------------------------------------------------------------------------
 # The worst edge where some queries are about a part of the records only: those for which a condition holds.
@@ -464,7 +463,7 @@ class _Steps:
             if number in self._elsewhere:
                 continue
             term = Term(
-                number, squared(query.contribution) if self.squares else query.contribution, self._weights[0][number]
+                number, query.contribution.squares if self.squares else query.contribution, self._weights[0][number]
             )
             names = term.contribution.names
             cells = np.zeros(self.factor.graph.size, np.int64)

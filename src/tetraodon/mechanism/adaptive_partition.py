@@ -4,7 +4,7 @@ Where most records are in few places, most of the noise on a fixed table is in v
 ([QYL13], [ZXX16]): counts of wide parts first, then of the pieces of those that are large, while a part that is small
 is counted once more with all that is left for it. [LHM14] choose buckets first and measure them then; here what finds
 the parts is measured too, and used. No part is looked at outside the budget, and the whole is certified before any data
-is seen (`certificate/nonlinear_loss.py`).
+is seen (`query/adaptive_partition.py`).
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import known_query
 from tetraodon.policy.policy import Policy
-from tetraodon.query.contribution import Answerers, EachPerson, One
+from tetraodon.query.contribution import Answerers, One
 from tetraodon.query.kinds import Histogram
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.number import Number
+from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.query import Query
 
 # -- direct -----------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tetraodon.certificate.nonlinear_loss import choices_of
 from tetraodon.display import Displayed
 from tetraodon.domain import Attribute, Domain, Integers, Value
 from tetraodon.errors import DomainError, QueryError, did_you_mean
@@ -29,6 +28,7 @@ from tetraodon.mechanism.levels import TotalOfLevels
 from tetraodon.mechanism.local_log_noise import TotalOfShown
 from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled
 from tetraodon.noise.joint_exponential import MOST_RECORDS, rank_reach
+from tetraodon.query.aim import ChosenTables
 from tetraodon.query.condition.nodes import Always, Truth, evaluate
 from tetraodon.query.condition.read import read_condition, truth_table
 from tetraodon.query.condition.syntax import Names
@@ -36,7 +36,7 @@ from tetraodon.query.contribution import Contribution, One, Table
 from tetraodon.query.kinds import KMeans
 from tetraodon.query.levels import LevelSums
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.local_log_noise import disguised_of
+from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.moments import Derived
 from tetraodon.query.query import Columns, MeasuredSum, ends_of_counts, possible_ends, split_values
 from tetraodon.query.ranges import read_quantile
@@ -458,7 +458,7 @@ class AnsweredItem:
             summed = TotalOfLevels(levels, scale, numbers, self.measured[-1][..., 0])
             ends = summed.centre[..., None], unit, False, lambda n: summed.reach(n)[..., None]
             return MeasuredSum(*ends, summed.total[..., None])
-        if (shown := disguised_of(measurement.query)) is not None:
+        if isinstance(shown := measurement.query.contribution, Disguised):
             told_total = TotalOfShown(shown, scale, numbers)
             return MeasuredSum(told_total.total[..., None], unit, False, lambda n: told_total.reach(n)[..., None])
         centre = numbers if found is None else found[0].reshape(numbers.shape) / float(unit)
@@ -476,8 +476,8 @@ class AnsweredItem:
     def made_up(self, n: int) -> dict[str, Ints]:
         """The codes of so many made-up records, by attribute."""
         strategy = self.item.strategy
-        tables = choices_of(strategy.noisy[0])
-        assert tables is not None, "only from such tables"
+        tables = strategy.noisy[0].contribution
+        assert isinstance(tables, ChosenTables), "only from such tables"
         return records_told(tables, self.measured[0], self.item.scale, strategy.noise, self.domain, n)
 
 

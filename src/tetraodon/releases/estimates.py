@@ -29,9 +29,9 @@ from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.inference.least_squares import Block, Combination, Remembered, TableLink
 from tetraodon.mechanism.strategy import NOTHING, Measured
 from tetraodon.noise.laws import weighted_reach
-from tetraodon.query.contribution import Answerers, Contribution, EachPerson, One, Table
+from tetraodon.query.contribution import Answerers, Contribution, One, Table
 from tetraodon.query.linear import Measurement, Split
-from tetraodon.query.number import Number
+from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.query import EveryRange, ListedRanges, RunningCounts, ends_of_counts
 from tetraodon.releases.plan import Plan, PlannedItem
 

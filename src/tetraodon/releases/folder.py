@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 import tetraodon
 from tetraodon.certificate.correlated_records import certify_release
-from tetraodon.certificate.nonlinear_loss import choices_of, divided_of, ranks_of
 from tetraodon.certificate.partition_selection import NamesAbove, certify_names
 from tetraodon.errors import ReleaseError
 from tetraodon.exact.arrays import Ints
@@ -40,9 +39,8 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.source import dump_policy
-from tetraodon.query.linear import ANSWER_LIMIT, Measurement
-from tetraodon.query.local_log_noise import disguised_of
-from tetraodon.releases.codec import measurement_from, plan_document, split_from
+from tetraodon.query.linear import ANSWER_LIMIT, Measurement, split_from
+from tetraodon.releases.codec import measurement_from, plan_document
 from tetraodon.releases.estimates import Inference
 from tetraodon.releases.names import names_columns, stated_names
 from tetraodon.releases.names_plan import PlannedNames
@@ -305,11 +303,7 @@ def _unflat(folder: Path, name: str, plan: Plan) -> tuple[Ints, ...]:
         raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     parts = np.split(columns["value"], np.cumsum(sizes)[:-1])
     for part, measurement in zip(parts, plan[name].measurements, strict=True):
-        chosen = ranks_of(measurement.query) or choices_of(measurement.query) or disguised_of(measurement.query)
-        if chosen is not None and not chosen.told(part):
-            raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
-        divided = divided_of(measurement.query)
-        if divided is not None and not divided.could_tell(part, measurement.scale):
+        if not measurement.query.contribution.could_tell(part, measurement.scale):
             raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 

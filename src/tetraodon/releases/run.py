@@ -12,18 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from tetraodon.certificate.nonlinear_loss import choices_of, divided_of, ranks_of
 from tetraodon.engine import Source
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.exact.arrays import Ints, with_noise
+from tetraodon.exact.arrays import Ints
 from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction
 from tetraodon.ledger import Ledger, opened, shown_above
 from tetraodon.mechanism.aim import draw_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.elementary import choose_by_score
-from tetraodon.noise.joint_exponential import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.query.local_log_noise import disguised_of
+from tetraodon.query.aim import ChosenTables
 from tetraodon.releases.codec import plan_hash
 from tetraodon.releases.counting import count, selected
 from tetraodon.releases.folder import MANIFEST, fill_folder, load_release
@@ -158,27 +156,13 @@ def _finish(
 
 def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measured:
     """Every measurement with its own fresh noise, as certified."""
+    choose = partial(choose_by_score, coins=permit.coins)
     measured = []
-    for measurement, array in zip(item.measurements, exact, strict=True):
-        if measurement.scale == 0:
-            measured.append(array)
-            continue
-        if (ranks := ranks_of(measurement.query)) is not None:
-            measured.append(draw_by_rank(array, ranks.size, ranks.shares, measurement.scale, permit.coins))
-            continue
-        if (divided := divided_of(measurement.query)) is not None:
-            told = divided.measure(array, measurement.scale, permit.noise)
-            measured.append(told.reshape(*array.shape[: len(measurement.query.by)], -1))
-            continue
-        if (shown := disguised_of(measurement.query)) is not None:
-            measured.append(shown.shown(array, partial(permit.noise, measurement.noise, measurement.scale)))
-            continue
-        if (tables := choices_of(measurement.query)) is not None:
-            choose = partial(choose_by_score, coins=permit.coins)
-            told = draw_tables(tables, array, measurement.scale, measurement.noise, permit.noise, choose)
-            measured.append(told)
-            continue
-        measured.append(with_noise(array, measurement.noise_from(permit.noise, array.shape)))
+    for one, array in zip(item.measurements, exact, strict=True):
+        if isinstance(tables := one.query.contribution, ChosenTables):
+            measured.append(draw_tables(tables, array, one.scale, one.noise, permit.noise, choose))
+        else:
+            measured.append(one.measured(array, permit.noise, lambda: permit.coins))
     return tuple(measured)
 
 

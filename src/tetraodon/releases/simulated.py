@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.certificate.nonlinear_loss import begun_with, choices_of, divided_of, ranks_of
 from tetraodon.display import listing
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused, ReleaseError, did_you_mean
@@ -22,9 +21,9 @@ from tetraodon.gate import without_ledger
 from tetraodon.inference.graphical_model import TargetTable, make_up
 from tetraodon.mechanism.aim import without_noise
 from tetraodon.mechanism.strategy import Measured
-from tetraodon.query.contribution import EachPerson
+from tetraodon.query.aim import ChosenTables
 from tetraodon.query.linear import LinearQuery, Measurement
-from tetraodon.query.local_log_noise import disguised_of
+from tetraodon.query.number import EachPerson
 from tetraodon.releases.answer import frame_of
 from tetraodon.releases.open_formats import harmless_cell
 from tetraodon.releases.plan import Plan
@@ -148,24 +147,14 @@ def _counted(query: LinearQuery, people: Mapping[str, Ints], n: int, plan: Plan)
             totals = np.minimum(first + step * people[one.attribute.name], one.cap)
         return one.answer(np.ones(1, np.int64), np.array([n]), totals)
     codes = np.stack([people[name] for name in query.names], axis=1) if query.names else np.zeros((n, 0), np.int64)
-    if (tables := choices_of(query)) is not None:
-        return tables.counted(codes, np.ones(n, np.int64))
-    listed = ranks_of(query) or disguised_of(query)
-    counted = query.occupied if listed else begun_with(query).evaluate
-    return counted(plan.policy.domain, codes, np.ones(n, np.int64))
+    return query.counted(plan.policy.domain, codes, np.ones(n, np.int64))
 
 
 def _true(measurement: Measurement, exact: Ints) -> Ints:
     """What would be told without any noise; parts that are small are divided no further then, too."""
-    if (tables := choices_of(measurement.query)) is not None:
+    if isinstance(tables := measurement.query.contribution, ChosenTables):
         return without_noise(tables, exact, measurement.scale, measurement.noise)
-    if (shown := disguised_of(measurement.query)) is not None:
-        return shown.shown(exact, lambda n: np.zeros(n, np.int64))
-    ranks = ranks_of(measurement.query)
-    if (divided := divided_of(measurement.query)) is not None:
-        told = divided.measure(exact, measurement.scale, lambda _, __, shape: np.zeros(shape, np.int64))
-        return told.reshape(*exact.shape[: len(measurement.query.by)], -1)
-    return exact if ranks is None else ranks.truth(exact)
+    return measurement.query.contribution.noiseless(exact, measurement)
 
 
 # -- synthetic --------------------------------------------------------------------------------------

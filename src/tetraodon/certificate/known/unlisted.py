@@ -45,7 +45,6 @@ from tetraodon.policy.secret_graph import MATRIX_LIMIT, Factor, SecretGraph, com
 from tetraodon.query.contribution import One
 from tetraodon.query.kinds import Histogram
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.squared import zeros_and_ones
 
 # -- unlisted tables --------------------------------------------------------------------------------
 # Tables of counts under known counts, without listing their cells: how far sequences of moves push them, exactly.
@@ -464,7 +463,7 @@ def _by_sequence(graph: SecretGraph, query: LinearQuery, unlisted: bool) -> int 
     """The same from what a sequence of moves does to one answer, where that is told at once; None otherwise."""
     whole = long_table(graph)
     if whole is not None:
-        return touched_cells(graph, whole, query) if zeros_and_ones(query.contribution) else None
+        return touched_cells(graph, whole, query) if query.contribution.zeros_and_ones else None
     classes = classes_of(graph, graph.known, () if unlisted else tuple(sorted(query.names)))
     domain = classes.graph.domain
     if not unlisted and query.size(domain) * max(domain.size, len(classes.crossing[0])) <= EDGE_WORK:
@@ -473,7 +472,7 @@ def _by_sequence(graph: SecretGraph, query: LinearQuery, unlisted: bool) -> int 
         return None
     if isinstance(query.contribution, One):
         return _most_classes(classes, query)
-    return classes.count if zeros_and_ones(query.contribution) else None
+    return classes.count if query.contribution.zeros_and_ones else None
 
 
 def _most_classes(classes: Classes, query: LinearQuery) -> int:
