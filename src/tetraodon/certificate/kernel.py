@@ -88,8 +88,8 @@ def certify_measurements(
             told = "neighbours" if graph.known else "edge"
             return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     squares = currency is Currency.ZCDP
-    largest = (_largest_square if squares else _largest)(graph, noisy)
-    loss = attained(graph, largest.bound_unless(tight), given, squares=squares)
+    loss = _largest(graph, noisy, squares=squares).bound_unless(tight)
+    loss = attained(graph, loss, given, squares=squares)
     if squares:
         value, at = (loss.value * rows_per_person**2 + person) / 2, delta
     else:
@@ -154,33 +154,14 @@ def _each_once(queries: Iterable[Weighted]) -> list[Weighted]:
     return list(found.items())
 
 
-def _largest_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
-    """max over neighbours of the sum of the squares of weight * (what an answer moves by, in units)."""
+def _largest(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool = False) -> Loss:
+    """max over neighbours of the sum of weight * (what the query moves by, in units), or of the squares of these."""
+    once = _each_once(queries)
 
     def price(one: SecretGraph) -> Loss:
-        if one.known and queries and one.has_edges and secrets_change_known(one):
-            return largest_square(one, queries)
-        return _worst_square(one, queries)
+        if not (one.known and queries and one.has_edges) or (squares and not secrets_change_known(one)):
+            weights = _each_once((query, weight**2) for query, weight in queries) if squares else once
+            return worst_edge(replace(one, known=()) if one.known else one, weights, squares=squares)
+        return largest_square(one, queries) if squares else farthest_neighbours(one, once)
 
-    return worst_of_limits(graph, price, lambda: farthest_path(graph, _each_once(queries)) ** 2)
-
-
-def _largest(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
-    """max over neighbours of the sum of weight * (what the query moves by, in units)."""
-    queries = _each_once(queries)
-
-    def price(one: SecretGraph) -> Loss:
-        if not one.known or not queries or not one.has_edges:
-            return worst_edge(one, queries)
-        return farthest_neighbours(one, queries)
-
-    return worst_of_limits(graph, price, lambda: farthest_path(graph, queries))
-
-
-def _worst_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
-    """The same where nothing is known."""
-    return worst_edge(_unknowing(graph), _each_once((query, weight**2) for query, weight in queries), squares=True)
-
-
-def _unknowing(graph: SecretGraph) -> SecretGraph:
-    return replace(graph, known=()) if graph.known else graph
+    return worst_of_limits(graph, price, lambda: farthest_path(graph, once) ** (2 if squares else 1))

@@ -150,7 +150,7 @@ def _by_conditions(graph: SecretGraph, queries: Sequence[Weighted], given: Mappi
         return reduce(worse, (_in_class(graph, queries, given, squares, name, codes) for codes in classes))
     if graph.at_most == 1 and moving and about_parts(queries):
         return over_one_factor(graph, queries, given, search, squares=squares)
-    return over_steps_of_conditions(graph, queries, given, search)
+    return over_steps_of_conditions(graph, queries, given, search, squares=squares)
 
 
 def _in_class(

@@ -60,26 +60,22 @@ Codes: TypeAlias = Mapping[str, int]
 class UnlistedSpace(PushBounds):
     """Classes of values, and the largest pushes of a move inside one of them, of any move, and of a secret one."""
 
-    over: Classes
+    classes: Classes
     inside: int
     between: int
     secret: int
 
-    @property
-    def classes(self) -> Classes:
-        return self.over
-
     @cached_property
     def widest(self) -> Ints:
-        return np.broadcast_to(np.int64(self.between), (self.over.count, self.over.count))
+        return np.broadcast_to(np.int64(self.between), (self.classes.count, self.classes.count))
 
     @property
     def diameters(self) -> Ints:
-        return np.broadcast_to(np.int64(self.inside), (self.over.count,))
+        return np.broadcast_to(np.int64(self.inside), (self.classes.count,))
 
     @cached_property
     def secret_moves(self) -> Mapping[Arc, int]:
-        return {self.over.arcs[0]: self.secret}  # no other is known to do less
+        return {self.classes.arcs[0]: self.secret}  # no other is known to do less
 
 
 @dataclass(frozen=True, eq=False)
