@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 import tetraodon as td
 from benchmarks.data import real
 from benchmarks.peers.sparse_methods import adaptive_grid, dawa, deviations, privtree
-from tetraodon.certificate.nonlinear_loss import begun_with
 from tetraodon.gate import without_ledger
 from tetraodon.releases.estimates import estimate
 from tetraodon.releases.run import noisy
@@ -72,7 +71,7 @@ def ours_on(
     exact = []
     for one in plan["r"].measurements:
         columns = codes[:, [names.index(name) for name in one.query.names]]
-        exact.append(begun_with(one.query).evaluate(plan.policy.domain, columns, counts[counts > 0]))
+        exact.append(one.query.counted(plan.policy.domain, columns, counts[counts > 0]))
     permit = without_ledger(plan.certificate)
     drawn = (noisy(plan["r"], tuple(exact), permit) for _ in range(repeats))
     return [estimate(plan, {"r": measured}).tables["r", None].published for measured in drawn]

@@ -16,12 +16,14 @@ from scipy.optimize import linprog
 
 from scripts.audit.chosen import chosen_loss
 from scripts.audit.ranks import rank_loss
-from tetraodon.certificate.nonlinear_loss import choices_of, ranks_of
 from tetraodon.engine import duckdb_source as duckdb_table
 from tetraodon.errors import DataRefusal
 from tetraodon.policy.policy import Policy
+from tetraodon.query.aim import ChosenTables
+from tetraodon.query.contribution import Among
 from tetraodon.query.edge_flows import PARTS, Flows
 from tetraodon.query.linear import Measurement
+from tetraodon.query.ranks import Ranks
 from tetraodon.releases import counting
 from tetraodon.releases.plan import Plan
 
@@ -50,7 +52,7 @@ def count(plan: Plan, content: bytes, folder: Path, governing: Policy | None = N
 
 
 def _answers(measurement: Measurement, array: np.ndarray) -> tuple[Any, ...]:
-    if choices_of(measurement.query) is not None:
+    if isinstance(measurement.query.contribution, ChosenTables):
         return tuple(sorted(tuple(row) for row in array.tolist()))
     return tuple(_plain(n) for n in array.ravel())
 
@@ -68,18 +70,18 @@ def loss(plan: Plan, one: Told, two: Told) -> Fraction | float:
     assert names in (set(), {"laplace"}, {"gaussian"}), "one law of noise in a plan"
     total = Fraction(0)
     for measurement, here, there in zip(measurements, one.answers, two.answers, strict=True):
-        if (ranks := ranks_of(measurement.query)) is not None:
-            total += rank_loss(ranks, here, there, measurement.scale)
+        kind = measurement.query.contribution
+        kind = kind.inner if isinstance(kind, Among) else kind
+        if isinstance(kind, Ranks):
+            total += rank_loss(kind, here, there, measurement.scale)
             continue
-        if (tables := choices_of(measurement.query)) is not None:
-            total += chosen_loss(tables, here, there, measurement.scale, measurement.noise)
+        if isinstance(kind, ChosenTables):
+            total += chosen_loss(kind, here, there, measurement.scale, measurement.noise)
             continue
         gaps = [abs(a - b) for a, b in zip(here, there, strict=True)]
-        if isinstance(measurement.query.contribution, Flows):
+        if isinstance(kind, Flows):
             moved = [Fraction(a - b, PARTS) for a, b in zip(here, there, strict=True)]
-            total += _along_steps(
-                measurement.query.contribution, moved, measurement.scale, laplace=names == {"laplace"}
-            )
+            total += _along_steps(kind, moved, measurement.scale, laplace=names == {"laplace"})
         elif measurement.scale == 0:
             if any(gaps):
                 return math.inf

@@ -13,9 +13,7 @@ from tetraodon.certificate.axis import (
     Peak,
     Term,
     best_edge,
-    convex_from_each_end,
     crossing_masks,
-    linear_in_code,
     weighted,
 )
 from tetraodon.domain import Attribute, Integers
@@ -82,7 +80,7 @@ OTHERS: list[Contribution] = [
 
 @pytest.mark.parametrize("contribution", LINEAR, ids=repr)
 def test_linear_ones_are(contribution: Contribution) -> None:
-    assert linear_in_code(Term(0, contribution, 1))
+    assert contribution.linear
     code = np.arange(7)
     alone = contribution.alone(code)
     assert (np.diff(alone, 2) >= 0).all()  # convex
@@ -92,11 +90,11 @@ def test_linear_ones_are(contribution: Contribution) -> None:
 
 @pytest.mark.parametrize("contribution", OTHERS, ids=lambda c: type(c).__name__)
 def test_others_are_not_taken_for_it(contribution: Contribution) -> None:
-    assert not linear_in_code(Term(0, contribution, 1))
+    assert not contribution.linear
 
 
 def test_products_and_squares_are_convex_from_each_end_alone() -> None:
     for kind in (Number(X, Attribute("w", Integers(0, 2))), Number(X, squared=True)):
-        assert not linear_in_code(Term(0, kind, 1))
-        assert convex_from_each_end(Term(0, kind, 1))
-    assert linear_in_code(Term(0, One(), 1))
+        assert not kind.linear
+        assert kind.convex
+    assert One().linear

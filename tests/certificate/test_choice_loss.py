@@ -13,11 +13,11 @@ import pytest
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.nonlinear_loss import four_squares, without_choices
+from tetraodon.certificate.pair_loss import standing_in
 from tetraodon.errors import Refused
 from tetraodon.mechanism.aim import draw_tables
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.query.aim import ChosenTables
+from tetraodon.query.aim import ChosenTables, four_squares
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 
@@ -232,7 +232,7 @@ def test_gaussian_noise_is_priced_by_squares(name: str) -> None:
 
 def test_other_measurements_stay() -> None:
     plain = Measurement(LinearQuery(One(), (Split("a"),)), SCALE)
-    assert without_choices([plain]) == [plain]
+    assert standing_in([plain], policy().graph) == [plain]
 
 
 def test_every_number_is_four_squares() -> None:

@@ -13,9 +13,8 @@ from scipy.optimize import linprog
 from tests.query.test_flows import matrix
 
 import tetraodon as td
-from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair, standing_in
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.query.edge_flows import PARTS, FlowLine, Flows
@@ -171,7 +170,7 @@ def test_known_counts_and_parts_of_the_records_are_refused() -> None:
     part = records_where("x <= 1", (), here.domain)
     assert part is not None
     with pytest.raises(Refused, match="all records only"):
-        standing_in([Measurement(part.lifted(one.query), Fraction(1))])
+        standing_in([Measurement(part.lifted(one.query), Fraction(1))], here.graph)
 
 
 def test_other_measurements_are_added_up_on_the_same_step() -> None:

@@ -323,7 +323,7 @@ def test_squares_beside_sums_and_counts_are_worst_from_an_end(data: st.DataObjec
     made = tuple(Term(n, kind, w) for n, (kind, w) in enumerate(zip(kinds, weights, strict=True)))
     axis = LineAxis("a", graph, made, ())
     check_against_every_edge(axis, frozenset(data.draw(st.sets(st.integers(0, 2)))))
-    assert axis._from_an_end((), made) is not None
+    assert axis._of_few_steps((), made) is not None
 
 
 def test_squares_of_a_million_values_that_are_all_secret_have_a_worst_step() -> None:

@@ -12,12 +12,11 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Grid, Integers
-from tetraodon.query.contribution import Answerers
+from tetraodon.query.contribution import Answerers, Squared
 from tetraodon.query.kinds import mean, total, variance
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.number import Number
 from tetraodon.query.query import Query
-from tetraodon.query.squared import Squared
 
 SECRETS: list[Any] = [
     {},

@@ -15,9 +15,9 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.pair_loss import person_loss
 from tetraodon.domain import Attribute, Integers
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.query.contribution import EachPerson
 from tetraodon.query.kinds import histogram, linear, mean_per_person, people, total_per_person
 from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.number import EachPerson
 
 Bag = tuple[int, ...]
 
@@ -118,11 +118,14 @@ def test_several_answers_cost_what_the_worst_step_moves_together(rows: int, secr
 
 def test_a_change_of_rows_may_cost_more_than_a_person_who_goes() -> None:
     by_rows = EachPerson(rows=3)
-    assert person_loss([(by_rows, Fraction(1))], 3) == (2, True)
-    assert person_loss([(EachPerson(rows=1), Fraction(1)), (by_rows, Fraction(1))], 3) == (2, True)
-    hours = EachPerson(Attribute("x", Integers(1, 4)), 6)
-    assert person_loss([(hours, Fraction(1)), (by_rows, Fraction(2))], 3) == (5 + 4, False)
-    assert person_loss([(hours, Fraction(1)), (by_rows, Fraction(1, 2))], 3) == (Fraction(13, 2), True)
+    once, twice, half = (
+        Measurement(LinearQuery(by_rows), scale) for scale in (Fraction(1), Fraction(1, 2), Fraction(2))
+    )
+    assert person_loss([once], 3) == (2, True)
+    assert person_loss([Measurement(LinearQuery(EachPerson(rows=1)), Fraction(1)), once], 3) == (2, True)
+    hours = Measurement(LinearQuery(EachPerson(Attribute("x", Integers(1, 4)), 6)), Fraction(1))
+    assert person_loss([hours, twice], 3) == (5 + 4, False)
+    assert person_loss([hours, half], 3) == (Fraction(13, 2), True)
 
 
 def test_beside_answers_about_rows_losses_add_up() -> None:

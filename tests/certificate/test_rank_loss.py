@@ -14,7 +14,7 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.nonlinear_loss import dominated
+from tetraodon.certificate.pair_loss import standing_in
 from tetraodon.errors import Refused
 from tetraodon.exact.exponent import exp_above, log_below, sign_of_sum
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
@@ -208,5 +208,6 @@ def test_other_laws_are_not_priced() -> None:
 def test_known_counts_are_priced_as_those_of_the_counts_that_dominate() -> None:
     here = policy(known=[{"marginal": ["s"]}])
     asked = [Measurement(chosen(SHARES[0]), SCALE)]
-    assert certify_measurements(here.graph, asked).epsilon == certify_measurements(here.graph, dominated(asked)).epsilon
-    assert all(one.noise is LAPLACE for one in dominated(asked))
+    instead = standing_in(asked, here.graph)
+    assert certify_measurements(here.graph, asked).epsilon == certify_measurements(here.graph, instead).epsilon
+    assert all(one.noise is LAPLACE for one in instead)

@@ -18,7 +18,7 @@ import tetraodon as td
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.nonlinear_loss import counts_of_shown, places_apart
+from tetraodon.certificate.pair_loss import standing_in
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.query.contribution import One
@@ -196,7 +196,6 @@ def test_any_other_secret_is_priced_for_the_whole_scale() -> None:
         assert found.exact == (secret == "everything")  # some step is as long as the scale
         assert not found.exact or found.witness == ((1000, "f"), (1006, "f"))
     assert certified(policy(secrets={"wage": "public", "s": "public"})).epsilon == 0
-    assert places_apart(Disguised(policy().domain["wage"]), None) == 6
 
 
 def test_beside_other_items_losses_of_a_step_add_up() -> None:
@@ -223,6 +222,6 @@ def test_what_is_not_priced_is_refused() -> None:
 
 def test_a_histogram_stands_in() -> None:
     here = policy()
-    exact, counts = counts_of_shown([Measurement(shown(here), Fraction(6))], here.graph)
+    exact, counts = standing_in([Measurement(shown(here), Fraction(6))], here.graph)
     assert (exact.query, exact.scale) == (LinearQuery(One()), 0)
     assert (counts.query, counts.scale) == (LinearQuery(One(), (Split("wage"),)), 4)

@@ -75,8 +75,8 @@ def test_a_release_is_planned_charged_written_and_verified(tmp_path: Path) -> No
 def test_without_noise_what_goes_together_is_chosen_first() -> None:
     tables = ChosenTables(tuple(map(Split, "abcde")), (4,) * 5, 2, total=True)
     real = people().to_numpy()
-    counted = tables.counted(real, np.ones(len(real), np.int64))
-    given, chosen = tables.read(CHOSEN.without_noise(Measurement(LinearQuery(tables), Fraction(10)), counted))
+    counted = np.column_stack([real, np.ones(len(real), np.int64)])
+    given, chosen = tables.tables(CHOSEN.without_noise(Measurement(LinearQuery(tables), Fraction(10)), counted))
     assert chosen[0][0] == (0, 1, 2)
     cells = np.ravel_multi_index(tuple(real[:, :3].T), (4, 4, 4))
     assert chosen[0][1].tolist() == np.bincount(cells, minlength=64).tolist()
@@ -89,8 +89,8 @@ def test_nothing_is_left_to_choose() -> None:
     for one, pairs in ((tables, 1), (wide, 1)):
         measured = Measurement(LinearQuery(one), Fraction(1))
         told = CHOSEN.without_noise(measured, np.zeros((0, len(one.sizes) + 1), np.int64))
-        assert one.told(told)
-        assert len(one.read(told)[1]) == pairs
+        assert one.could_tell(told, Fraction(1))
+        assert len(one.tables(told)[1]) == pairs
 
 
 def test_everything_that_is_told_has_noise_of_its_scale() -> None:
@@ -112,7 +112,7 @@ def test_everything_that_is_told_has_noise_of_its_scale() -> None:
     assert scales == [(4, 81), (3, 81)]  # scores are three times what a table of three attributes is off
     assert drawn[:2] == [(LAPLACE, 12, (3,)), (LAPLACE, 12, (2,))]
     assert [one[:2] for one in drawn[2:]] == [(LAPLACE, 3)] * 2
-    given, chosen = tables.read(told)
+    given, chosen = tables.tables(told)
     assert [cells.tolist() for _, cells in given] == [[5], [0, 5], [1, 1, 6], [6, 1]]
     assert all(cells.sum() == 5 + len(cells) for _, cells in chosen)
 

@@ -1,4 +1,4 @@
-"""Elementary exact draws, many at once: coins of any chance, and whole numbers below a bound."""
+"""Elementary exact draws: bounds on exponentials, coins of any chance, whole numbers below a bound, waiting times."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import chi2
 from tests.noise import truth
 from tests.noise.walk import Script, agrees, walk
@@ -14,7 +16,59 @@ from tests.noise.walk import Script, agrees, walk
 from tetraodon.errors import NoiseError
 from tetraodon.exact.arrays import Ints
 from tetraodon.noise.coins import SystemCoins, system_coins
-from tetraodon.noise.elementary import MARGIN, below_exp, choose_by_score, heads, rational_heads, uniform_below
+from tetraodon.noise.elementary import (
+    MARGIN,
+    IntegerBounds,
+    below_exp,
+    choose_by_score,
+    exp_bounds,
+    heads,
+    power_bounds,
+    rational_heads,
+    shifted_up,
+    times,
+    uniform_below,
+    waiting_times,
+)
+
+# -- exponentials ---------------------------------------------------------------------------------
+
+
+rationals = st.fractions(min_value=0, max_value=200, max_denominator=10**9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rationals, st.integers(1, 300))
+def test_the_bounds_hold_the_true_value_and_are_close(exponent, bits):
+    low, high = exp_bounds(exponent, bits)
+    true = truth.exp_minus(exponent) * 2**bits
+    blur = true / 10**110
+    assert low <= true + blur
+    assert true - blur <= high
+    assert 0 <= high - low <= 2
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1, 10**30), Fraction(10**6), Fraction(10**40, 3)])
+def test_extreme_exponents(exponent):
+    low, high = exp_bounds(exponent, 100)
+    assert 0 <= low <= high <= 1 << 100
+    assert high - low <= 2
+
+
+def test_zero_gives_one():
+    assert exp_bounds(Fraction(0), 10) == IntegerBounds(1024, 1024)
+
+
+@given(st.integers(0, 999), st.integers(0, 9), st.integers(0, 999), st.integers(0, 9))
+def test_products_are_rounded_outwards(left, more, right, further):
+    product = times(IntegerBounds(left, left + more), IntegerBounds(right, right + further), 5)
+    assert product.low * 32 <= left * right
+    assert product.high * 32 >= (left + more) * (right + further)
+    assert shifted_up(left, 3) == -(-left // 8)
+
+
+# -- coins ----------------------------------------------------------------------------------------
+
 
 GAMMAS = [Fraction(0), Fraction(1, 100), Fraction(2, 3), Fraction(5), Fraction(40)]
 ALWAYS_EXACT = 2.0**64
@@ -149,3 +203,76 @@ def test_more_coins_are_drawn_where_they_decide() -> None:
     assert choose_by_score([7, 7], Fraction(1), Given(2**63)) == 1
     assert choose_by_score([10**9], Fraction(1), Given(5)) == 0
     assert choose_by_score([0, -(10**9)], Fraction(1), Given(2**63)) == 0
+
+
+# -- waiting times --------------------------------------------------------------------------------
+
+
+CHANCES = [
+    Fraction(1, 2),
+    Fraction(1, 3),
+    Fraction(9, 10),
+    Fraction(1, 10**4),
+    Fraction(7, 10**12),
+    Fraction(1, 10**17),
+]
+
+
+def by_definition(success: Fraction, word: int, limit: int) -> set[int]:
+    """Every g that some U in [word, word + 1) / 2**64 stands for, by exact powers."""
+    q, found = 1 - success, set()
+    for u in (Fraction(word, 2**64), Fraction(word + 1, 2**64) - Fraction(1, 2**200)):
+        g = 0
+        while g < limit and u < q ** (g + 1):
+            g += 1
+        found.add(g)
+    return set(range(min(found), max(found) + 1))
+
+
+@pytest.mark.parametrize("success", CHANCES[:3])
+def test_words_beside_every_threshold_are_read_right(success: Fraction) -> None:
+    limit = 40
+    for g in range(1, limit):
+        bar = int((1 - success) ** g * 2**64)
+        for word in {max(0, bar - 1), bar, bar + 1} - {2**64}:
+            for more in (0, 2**64 - 1):
+                found = int(waiting_times(success, 1, limit, Script([word, *[more] * 8]))[0])
+                assert found in by_definition(success, word, limit)
+
+
+@given(st.sampled_from(CHANCES), st.integers(0, 2**64 - 1))
+def test_any_word_is_read_right(success: Fraction, word: int) -> None:
+    limit = 10**18
+    found = int(waiting_times(success, 1, limit, Script([word, *[2**63] * 8]))[0])
+    q, bits = 1 - success, 300
+    u = (word << 64 | 2**63) << (bits - 128)
+    if found < limit:
+        assert u >= power_bounds(q, found + 1, bits).low - (1 << (bits - 128))
+    assert u <= power_bounds(q, found, bits).high
+
+
+def test_the_limit_cuts() -> None:
+    assert waiting_times(Fraction(1, 10**18), 2, 1000, Script([0, 1])).tolist() == [1000, 1000]
+
+
+@pytest.mark.parametrize(("success", "limit"), [(Fraction(0), 5), (Fraction(1), 5), (Fraction(1, 2), 0)])
+def test_what_is_not_defined_is_refused(success: Fraction, limit: int) -> None:
+    with pytest.raises(NoiseError):
+        waiting_times(success, 1, limit, system_coins())
+
+
+def test_powers_are_bounded() -> None:
+    for exponent in (0, 1, 7, 1000):
+        exact = Fraction(2, 3) ** exponent * 2**200
+        low, high = power_bounds(Fraction(2, 3), exponent, 200)
+        assert low <= exact <= high
+        assert high - low <= 64
+
+
+@pytest.mark.parametrize("success", [Fraction(1, 3), Fraction(1, 1000)])
+def test_the_law_is_right_at_large(success: Fraction) -> None:
+    count = 100_000
+    drawn = waiting_times(success, count, 10**12, system_coins())
+    bar = math.ceil(math.log(2) / float(success))  # about the median
+    share, true = float((drawn < bar).mean()), 1 - float(1 - success) ** bar
+    assert abs(share - true) < math.sqrt(math.log(1e10) / (2 * count))  # Hoeffding: false alarms below 2e-10

@@ -9,11 +9,10 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.query.contribution import Among, Contribution, One, Prefix, Table, among_all
+from tetraodon.query.contribution import Among, Contribution, One, Prefix, Squared, Table, among_all
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.number import Number
 from tetraodon.query.smooth import Hats, Ramps
-from tetraodon.query.squared import Squared
 
 DOMAIN = Domain((Attribute("a", Integers(0, 3)), Attribute("b", Integers(-1, 1))))
 HOLDS = np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 1]], np.bool_)

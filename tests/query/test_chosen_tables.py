@@ -65,7 +65,7 @@ def told() -> np.ndarray:
 
 
 def test_numbers_are_read_back() -> None:
-    given, chosen = three(2, most=1).read(told())
+    given, chosen = three(2, most=1).tables(told())
     assert [(places, cells.tolist()) for places, cells in given] == [
         ((), [9]),
         ((0,), [4, 5]),
@@ -73,7 +73,7 @@ def test_numbers_are_read_back() -> None:
         ((2,), [9, 1]),
     ]
     assert [(pair, cells.tolist()) for pair, cells in chosen] == [((0, 1), [0, 1, 2, 3, 4, 5])]
-    assert three(2, most=1).told(told())
+    assert three(2, most=1).could_tell(told(), Fraction(1))
 
 
 @pytest.mark.parametrize(
@@ -93,20 +93,23 @@ def test_numbers_that_nobody_told(place: int, number: int) -> None:
     wrong = told()
     assert wrong[place] != number
     wrong[place] = number
-    assert not three(2, most=1).told(wrong)
+    assert not three(2, most=1).could_tell(wrong, Fraction(1))
 
 
 def test_exact_tables_are_of_the_same_records() -> None:
     tables = three(0, free=(0,))
     numbers = np.array([9, 4, 5, 0, 0, 9, 1, 2])
-    assert tables.told(numbers)
+    assert tables.could_tell(numbers, Fraction(1))
     numbers[1] = 5
-    assert not tables.told(numbers)
+    assert not tables.could_tell(numbers, Fraction(1))
 
 
 def test_records_are_put_into_bins() -> None:
     binned = ChosenTables((Split("a", (1, 0, 0)), B), (2, 3), 1)
-    assert binned.counted(np.array([[0, 2], [2, 1]]), np.array([5, 7])).tolist() == [[1, 2, 5], [0, 1, 7]]
+    found = LinearQuery(binned).counted(
+        Domain((Attribute("a", Integers(0, 2)),)), np.array([[0, 2], [2, 1]]), np.array([5, 7])
+    )
+    assert found.tolist() == [[1, 2, 5], [0, 1, 7]]
 
 
 def test_noise_is_wider_where_less_depends_on_it() -> None:

@@ -12,7 +12,7 @@ from tests.worlds import attributes
 
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import QueryError, Refused
-from tetraodon.query import number
+from tetraodon.query import contribution
 from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Table
 from tetraodon.query.number import Number
 from tetraodon.query.smooth import Hats
@@ -83,7 +83,7 @@ def test_large_matrices_are_refused_before_they_are_written(large: Contribution)
 
 
 def test_the_limit_itself_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(number, "WRITE_LIMIT", 12)
+    monkeypatch.setattr(contribution, "WRITE_LIMIT", 12)
     assert Prefix("a", 4, 3).columns().shape == (3, 4)
     with pytest.raises(Refused):
         Prefix("a", 4, 4).columns()

@@ -83,5 +83,5 @@ def test_it_is_no_linear_query() -> None:
     for ask in (lambda: shown.alone(at), lambda: shown.apart(at, at), lambda: shown.potential(at), shown.columns):
         with pytest.raises(QueryError, match="no sums over records"):
             ask()
-    assert shown.told(np.array([0, 3]))
-    assert not shown.told(np.array([0, -3]))
+    assert shown.could_tell(np.array([0, 3]), Fraction(1))
+    assert not shown.could_tell(np.array([0, -3]), Fraction(1))

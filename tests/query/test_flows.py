@@ -10,6 +10,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import QueryError
+from tetraodon.noise.coins import system_coins
 from tetraodon.query.edge_flows import LONGEST, PARTS, FlowLine, Flows
 from tetraodon.query.linear import LinearQuery, Measurement
 
@@ -103,7 +104,7 @@ def test_noise_is_drawn_once_for_every_place_and_bin() -> None:
         asked.append((scale, size))
         return np.ones(size, np.int64)
 
-    found = Measurement(LinearQuery(flows), Fraction(3)).noise_from(draw, (flows.rows,))
+    found = Measurement(LinearQuery(flows), Fraction(3)).measured(np.zeros(flows.rows, np.int64), draw, system_coins)
     assert asked == [(Fraction(6), (3, 7)), (Fraction(15), (3, 3)), (Fraction(3), (6, 4))]
     assert found.tolist() == flows.spread([np.ones(size, np.int64) for _, size in asked]).tolist()
 

@@ -64,5 +64,5 @@ def test_cells_are_added_up_with_noise_on_each_level() -> None:
     occupied[:] = [np.array([[0, 3], [5000, 2]]), np.zeros((0, 2), np.int64)]
     found = sums.shown(occupied, lambda many: np.arange(many))
     assert found.tolist() == [[8000, 8001, 4002], [3, 4, 5]]
-    assert sums.told(found - 10**6)
-    assert not sums.told(np.array([LARGEST + 1]))
+    assert sums.could_tell(found - 10**6, Fraction(1))
+    assert not sums.could_tell(np.array([LARGEST + 1]), Fraction(1))

@@ -7,7 +7,6 @@ import math
 import tracemalloc
 from collections import Counter
 from fractions import Fraction
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -18,8 +17,8 @@ from tests.worlds import attributes, queries
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import LARGEST
-from tetraodon.query.contribution import AllRanges, Among, Contribution, One, Prefix, Table
-from tetraodon.query.linear import ANSWER_LIMIT, NOT_ON_EACH, LinearQuery, Measurement, Split, splits
+from tetraodon.query.contribution import AllRanges, NotLinear, One, Prefix, Table
+from tetraodon.query.linear import ANSWER_LIMIT, LinearQuery, Measurement, Split, splits
 from tetraodon.query.number import Number
 
 
@@ -136,10 +135,6 @@ def test_noise_of_negative_scale_does_not_exist() -> None:
 
 def test_every_kind_of_answer_says_whether_it_has_noise_of_its_own() -> None:
     """A kind that is new is looked at here before one release of it is priced by the law of its noise."""
-    kinds = {kind.__name__ for kind in get_args(Contribution)} - {Among.__name__}
-    on_each = {
-        "AllRanges", "Answerers", "EachPerson", "Hats", "Number", "One", "Prefix", "Product", "Ramps", "SmoothRunning",
-        "SmoothSums", "Soft", "Table", "WeighedMargins",
-    }  # fmt: skip
-    assert kinds - {kind.__name__ for kind in NOT_ON_EACH} == on_each
+    not_on_each = {kind.__name__ for kind in NotLinear.__subclasses__() if kind.on_each is False}
+    assert not_on_each == {"ChosenTables", "Disguised", "Divided", "Flows", "Ranks"}
     assert Measurement(LinearQuery(One()), Fraction(1)).on_each

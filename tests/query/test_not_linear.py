@@ -11,11 +11,11 @@ from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import QueryError, Refused, TetraodonError
 from tetraodon.query.adaptive_partition import Divided
 from tetraodon.query.aim import ChosenTables
-from tetraodon.query.contribution import EachPerson
+from tetraodon.query.contribution import NotLinear
 from tetraodon.query.edge_flows import FlowLine, Flows
 from tetraodon.query.linear import Split
 from tetraodon.query.local_log_noise import Disguised
-from tetraodon.query.number import NotLinear
+from tetraodon.query.number import EachPerson
 from tetraodon.query.ranks import Ranks
 
 LINE = FlowLine(4, Fraction(1))

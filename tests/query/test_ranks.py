@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tetraodon.errors import QueryError
+from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.ranks import MOST_SHARES, Ranks
 
 HALF = Fraction(1, 2)
@@ -34,7 +35,7 @@ def test_there_are_not_too_many() -> None:
     ("codes", "good"), [([[0, 8], [3, 3]], True), ([[3, 2]], False), ([[0, 9]], False), ([[-1, 2]], False)]
 )
 def test_only_rising_codes_can_have_been_chosen(codes: list[list[int]], good: bool) -> None:
-    assert Ranks("x", 9, (Fraction(1, 4), HALF)).told(np.array(codes)) is good
+    assert Ranks("x", 9, (Fraction(1, 4), HALF)).could_tell(np.array(codes), Fraction(1)) is good
 
 
 def test_it_is_no_sum_over_records() -> None:
@@ -49,5 +50,6 @@ def test_it_is_no_sum_over_records() -> None:
 def test_the_truth_is_the_least_code_that_so_many_do_not_exceed() -> None:
     lines = np.empty(3, object)
     lines[:] = [np.array([[2, 1], [5, 1], [7, 2]]), np.array([[8, 9]]), np.zeros((0, 2), np.int64)]
-    found = Ranks("x", 9, (Fraction(0), Fraction(1, 4), HALF, Fraction(51, 100), Fraction(1))).truth(lines)
+    found = Ranks("x", 9, (Fraction(0), Fraction(1, 4), HALF, Fraction(51, 100), Fraction(1)))
+    found = found.noiseless(lines, Measurement(LinearQuery(found), HALF))
     assert found.tolist() == [[2, 2, 5, 7, 7], [8] * 5, [0] * 5]

@@ -59,7 +59,7 @@ def test_the_longest_step_from_the_first_value_moves_most(size: int, width: int,
     x, y = (grid.ravel() for grid in np.meshgrid(np.arange(size), np.arange(size)))
     near = np.abs(x - y) <= reach
     most = int(hats.apart(x[near], y[near]).max())
-    assert hats.most(reach) == most == int(hats.apart(np.array(0), np.array(reach)))
+    assert hats.most_moved(np.array(reach)) == most == int(hats.apart(np.array(0), np.array(reach)))
 
 
 @given(sizes)

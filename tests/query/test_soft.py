@@ -11,10 +11,10 @@ from tests.worlds import soft_bins
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import LARGEST, MOST_ROWS
+from tetraodon.query.contribution import Squared
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.smooth import Hats
 from tetraodon.query.soft_bins import Product, Soft, hats
-from tetraodon.query.squared import Squared
 
 X, Y = Attribute("x", Integers(0, 6)), Attribute("y", Integers(0, 4))
 
@@ -32,7 +32,7 @@ def test_moves_are_those_of_the_table(soft: Soft) -> None:
     columns = soft.columns()
     x, y = (one.ravel() for one in np.meshgrid(np.arange(7), np.arange(7)))
     assert (soft.apart(x, y) == np.abs(columns[:, x] - columns[:, y]).sum(axis=0)).all()
-    assert (soft.apart(x, y) <= soft.most(np.abs(x - y))).all()
+    assert (soft.apart(x, y) <= soft.most_moved(np.abs(x - y))).all()
 
 
 @given(st.integers(2, 20), st.integers(1, 9))

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Integers
-from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Table
+from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Squared, Table
 from tetraodon.query.number import Number
 from tetraodon.query.smooth import Hats, Ramps
-from tetraodon.query.squared import Squared, squared
 
 sizes = st.integers(2, 9)
 
@@ -40,7 +39,7 @@ def contributions(draw: st.DrawFn) -> tuple[Contribution, int]:
 @given(contributions())
 def test_squares_are_those_of_the_rows(made: tuple[Contribution, int]) -> None:
     contribution, size = made
-    seen, rows = squared(contribution), contribution.columns()
+    seen, rows = contribution.squares, contribution.columns()
     x, y = (cells.ravel() for cells in np.meshgrid(np.arange(size), np.arange(size)))
     assert seen.alone(np.arange(size)).tolist() == (rows**2).sum(axis=0).tolist()
     assert seen.apart(x, y).tolist() == ((rows[:, x] - rows[:, y]) ** 2).sum(axis=0).tolist()
@@ -54,11 +53,11 @@ def test_the_longest_step_moves_most(kind: type[Hats | Ramps], size: int, width:
     seen = Squared(kind("a", size, width))
     x, y = (cells.ravel() for cells in np.meshgrid(np.arange(size), np.arange(size)))
     near = np.abs(x - y) <= min(reach, size - 1)
-    assert int(seen.apart(x[near], y[near]).max()) == seen.most(min(reach, size - 1))
+    assert int(seen.apart(x[near], y[near]).max()) == seen.most_moved(np.array(min(reach, size - 1)))
 
 
 def test_long_numbers_are_squared_exactly() -> None:
-    seen = squared(Number(Attribute("a", Integers(0, 2**40))))
+    seen = Number(Attribute("a", Integers(0, 2**40))).squares
     assert int(seen.alone(np.array([2**40]))[0]) == 2**80
     ramps = Squared(Ramps("a", 2**31, 2**30))
     assert int(ramps.alone(np.array([0]))[0]) == 2 * 2**60
@@ -66,5 +65,5 @@ def test_long_numbers_are_squared_exactly() -> None:
 
 @pytest.mark.parametrize("contribution", [One(), Prefix("a", 3, 2), Table(("a",), np.array([[0, 1]]))])
 def test_zeros_and_ones_are_their_own_squares(contribution: Contribution) -> None:
-    assert squared(contribution) is contribution
+    assert contribution.squares is contribution
     assert Squared(Hats("a", 3, 2)).potential(np.array([0])) is None

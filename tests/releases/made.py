@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 import tetraodon as td
-from tetraodon.certificate.nonlinear_loss import choices_of
 from tetraodon.mechanism.aim import draw_tables
+from tetraodon.query.aim import ChosenTables
 from tetraodon.query.linear import Measurement
 from tetraodon.releases.counting import count
 from tetraodon.releases.release import Release, infer
@@ -28,7 +28,7 @@ def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callab
 
 
 def _told(measurement: Measurement, exact: Any, noise: Callable[[tuple[int, ...]], Any]) -> Any:
-    if (tables := choices_of(measurement.query)) is not None:  # the farthest off is chosen
+    if isinstance(tables := measurement.query.contribution, ChosenTables):  # the farthest off is chosen
         draw, choose = lambda _, __, shape: noise(shape), lambda scores, _: int(np.argmax(scores))
         return draw_tables(tables, exact, measurement.scale, measurement.noise, draw, choose)
     return exact + np.asarray(noise(exact.shape), np.int64) if measurement.scale else exact

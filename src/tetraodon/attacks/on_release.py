@@ -29,8 +29,9 @@ from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.load import USUAL_DELTA, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, FactorGraph, complete_graph
-from tetraodon.query.contribution import EachPerson, One
+from tetraodon.query.contribution import One
 from tetraodon.query.linear import Measurement
+from tetraodon.query.number import EachPerson
 from tetraodon.releases.plan import PlannedItem
 from tetraodon.releases.release import Release
 from tetraodon.views.exposure import BEFORE, BELIEF

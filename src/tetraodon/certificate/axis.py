@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Protocol, assert_never
+from typing import Protocol
 
 import numpy as np
 
@@ -23,18 +23,8 @@ from tetraodon.exact.arrays import Bools, Ints
 from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.adaptive_partition import Divided
-from tetraodon.query.aim import ChosenTables
-from tetraodon.query.contribution import AllRanges, Among, Answerers, EachPerson, One, Prefix, Table
-from tetraodon.query.edge_flows import Flows
+from tetraodon.query.contribution import Contribution
 from tetraodon.query.linear import Split
-from tetraodon.query.local_log_noise import Disguised
-from tetraodon.query.number import Number
-from tetraodon.query.ranks import Ranks
-from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
-from tetraodon.query.soft_bins import Product, Soft
-from tetraodon.query.squared import Measured, Squared
-from tetraodon.query.weighted_margins import WeighedMargins
 
 # -- axis -------------------------------------------------------------------------------------------
 
@@ -47,7 +37,7 @@ class Term:
     """One query's contribution with its integer weight (loss per unit moved, times a common denominator)."""
 
     number: int
-    contribution: Measured
+    contribution: Contribution
     weight: int
 
 
@@ -196,72 +186,9 @@ def masks_between(crossings: Sequence[Crossing], codes: Mapping[str, Ints], x: I
     return crossing_masks(crosses, len(x), len(numbers))
 
 
-# -- terms whose maxima sit at the ends: alone is convex in the code, and apart convex in the distance ----
-
-
-def linear_in_code(term: Term) -> bool:
-    """Whether the contribution is a linear function of one attribute's code, up to signs, or the square of one."""
-    match term.contribution:
-        case Prefix() as prefix:
-            return prefix.rows >= prefix.size - 1
-        case Number() as number:
-            return number.linear
-        case One() | Ramps():
-            return True
-        case Squared() as squares:  # the square of a linear function is convex
-            return isinstance(squares.of, Number) and squares.of.linear
-        case (
-            Answerers()
-            | Table()
-            | AllRanges()
-            | Hats()
-            | Soft()
-            | Product()
-            | Flows()
-            | WeighedMargins()
-            | Among()
-            | EachPerson()
-            | Ranks()
-            | ChosenTables()
-            | Divided()
-            | Disguised()
-            | SmoothRunning()
-            | SmoothSums()
-        ):
-            return False
-        case _:
-            assert_never(term.contribution)
-
-
-def convex_from_each_end(term: Term) -> bool:
-    """Whether, for steps of one length, what is moved is convex in where they begin along any one attribute: that of
-    linear functions, of products of them, and of squared distances from the middle.
-    """
-    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return linear_in_code(term) or (isinstance(kind, Number) and not kind.attribute.separate)
-
-
-def linear_but_for_missing(term: Term) -> bool:
-    """Whether it is linear in an attribute's code, or the square of such, but for a last code that stands apart."""
-    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return isinstance(kind, One | Answerers) or (isinstance(kind, Number) and kind.times is None and not kind.squared)
-
-
-def by_displacement(term: Term) -> bool:
-    """Whether the most that a step of given length can move is known without looking at where it begins."""
-    return linear_in_code(term) or isinstance(term.contribution, Hats | Soft)
-
-
 def by_value(crossings: Sequence[Crossing]) -> bool:
     """Whether every split is by value, so that any change crosses it."""
     return all(crossing.split.bins is None for crossing in crossings)
-
-
-def most_over(term: Term, gap: Ints) -> Ints:
-    """The most that a step of each length moves a term, wherever it begins. Pre: `by_displacement`."""
-    if isinstance(term.contribution, Soft):
-        return term.contribution.most(gap)
-    return np.asarray(term.contribution.apart(np.zeros_like(gap), gap))
 
 
 # -- cell axis --------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ these records, where leaving an answer out, or no longer satisfying a condition,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,9 +25,8 @@ from tetraodon.exact.arrays import Bools, Ints
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within, WithinOrMissing
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
 from tetraodon.query.contribution import Among
-from tetraodon.query.linear import LinearQuery
+from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.records_where import Kept, left_of
-from tetraodon.query.squared import squared
 
 # -- part steps -------------------------------------------------------------------------------------
 # The worst edge where some queries are about a part of the records only: those for which a condition holds.
@@ -82,171 +82,44 @@ def public_classes(name: str, size: int, queries: Sequence[Weighted]) -> Iterato
 
 
 def over_steps_of_conditions(
-    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], search: Search
+    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], search: Search, *, squares: bool
 ) -> Loss:
     """The worst edge where the attributes of all conditions may change.
 
     `search` looks at queries that are about all records, or about values of their own attributes.
     """
-    split = _Split(graph, tuple(queries), given, search)
-    if not split.names:
+    if not any(_others(query) for query, _ in queries):
         return search(graph, queries, given)
-    bound = split.worst() if split.fits else None
+    factors = _apart(graph, queries)
+    bound = _Steps(graph, factors, (), tuple(queries), given, search, squares).worst() if factors else None
     if bound is not None and bound.exact:
         return bound
     if graph.part({name for query, _ in queries for name in query.names}).domain.size <= MATRIX_LIMIT:
         return search(graph, queries, given)
     if bound is not None:
         return bound
-    return _added_up(graph, queries, given, search)
-
-
-def _added_up(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], search: Search) -> Loss:
-    """A bound: the most that some move, and the most that others move, whatever step it is."""
+    # a bound: the most that some move, and the most that others move, whatever step it is
     plain, tied = ([one for one in queries if bool(_others(one[0])) == others] for others in (False, True))
-    together = bool(plain) and _Split(graph, tuple(tied), given, search).fits
+    together = plain and _apart(graph, tied)
     groups = [group for group in (plain, *([tied] if together else [[one] for one in tied])) if group]
     if len(groups) == 1:
         raise Refused(
             "a condition ties attributes that are asked about to others that are a secret, and has too many values",
             fix="write a condition on one attribute, or join such conditions by `and`; or use coarser attributes",
         )
-    found = [over_steps_of_conditions(graph, group, given, search) for group in groups]
+    found = [over_steps_of_conditions(graph, group, given, search, squares=squares) for group in groups]
     return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
 
 
-@dataclass(frozen=True)
-class _Split:
-    """Queries, of which conditions look at attributes that no query looks at otherwise: `names`."""
-
-    graph: SecretGraph
-    queries: tuple[Weighted, ...]
-    given: Mapping[str, int]
-    search: Search
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        others = {name for query, _ in self.queries for name in _others(query)}
-        whole = {name for f in self.graph.factors if others & set(f.names) for name in f.names}
-        return tuple(name for name in self.graph.domain.names if name in whole)
-
-    @property
-    def fits(self) -> bool:
-        """Whether the attributes can be looked at apart: conditions are `own and other`, and nothing else looks."""
-        own = {name for query, _ in self.queries for name in _own(query)}
-        return own.isdisjoint(self.names) and all(is_product(query, _others(query)) for query, _ in self.queries)
-
-    @cached_property
-    def _rest(self) -> SecretGraph:
-        """The same secrets, but for these attributes."""
-        still = [Factor((name,), Public(self.graph.domain[name].size)) for name in self.names]
-        factors = [f for f in self.graph.factors if not set(f.names) & set(self.names)]
-        return replace(self.graph, factors=(*factors, *still))
-
-    @cached_property
-    def _inside(self) -> list[Weighted]:
-        """The queries, given that what their conditions say of these attributes holds."""
-        return [(_without(query), weight) for query, weight in self.queries]
-
-    @cached_property
-    def _states(self) -> tuple[Ints, Bools]:
-        """For every cell of these attributes which conditions hold there, by number, and the conditions of each."""
-        shape = [self.graph.domain[name].size for name in self.names]
-        columns = []
-        for query, _ in self.queries:
-            there = np.ones([1] * len(shape), np.bool_)
-            if others := _others(query):
-                part = query.contribution
-                assert isinstance(part, Among)
-                axes = tuple(axis for axis, name in enumerate(part.held) if name not in others)
-                kept = [name for name in part.held if name in others]
-                order = [kept.index(name) for name in self.names if name in kept]
-                table = np.asarray(part.table.any(axis=axes)).transpose(order)
-                there = table.reshape(
-                    [size if name in kept else 1 for name, size in zip(self.names, shape, strict=True)]
-                )
-            columns.append(np.broadcast_to(there, shape).ravel())
-        rows, state = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-        return state.ravel(), rows
-
-    def worst(self) -> Loss:
-        state, holds = self._states
-        best = NOTHING
-        for number, here in enumerate(holds):  # nothing of these attributes changes
-            codes = self._codes(int(np.argmax(state == number)))
-            best = worse(best, self.search(self._rest, self._those(here), {**self.given, **codes}))
-        for cost, x, y in self._steps(state):
-            best = worse(best, self._moved(cost, x, y, holds[state[x]], holds[state[y]]))
-        return best
-
-    def _moved(self, cost: int, x: int, y: int, here: Bools, there: Bools) -> Loss:
-        """The most that a step moves which changes these attributes from cell x to cell y."""
-        left = self.graph.at_most - cost
-        alone = only_presence(self._rest)
-        if left == 0:
-            found = self.search(alone, self._those(here ^ there), self.given)
-            return replace(found, witness=self._pair(found.witness, x, y))
-        moving = replace(self._rest, at_most=left, absent=False)
-        parts = [
-            self.search(moving, self._those(here & there), self.given),
-            self.search(alone, self._those(here & ~there), self.given),
-            self.search(alone, self._those(there & ~here), self.given),
-        ]
-        telling = [part for part in parts if part.value]
-        if len(telling) == 1:
-            return replace(telling[0], witness=self._pair(telling[0].witness, x, y))
-        return Loss(sum((part.value for part in parts), Fraction(0)), None, not telling)
-
-    def _steps(self, state: Ints) -> Iterator[tuple[int, int, int]]:
-        """Steps along these attributes, one of each kind that conditions tell apart: what they cost, and two cells."""
-        factors = [f for f in self.graph.factors if set(f.names) & set(self.names)]
-        first = factors[0].graph
-        kinds: dict[tuple[int, int, int], tuple[int, int]] = {}
-
-        def note(cost: Ints | int, x: Ints, y: Ints) -> None:
-            size = int(state.max()) + 1
-            number = (np.broadcast_to(cost, x.shape) * size + state[x]) * size + state[y]
-            for place in np.unique(number, return_index=True)[1].tolist():
-                key = int(np.broadcast_to(cost, x.shape)[place]), int(state[x[place]]), int(state[y[place]])
-                kinds.setdefault(key, (int(x[place]), int(y[place])))
-
-        if len(factors) == 1 and isinstance(first, Everything):
-            ends = [np.flatnonzero(state == number)[:2] for number in range(int(state.max()) + 1)]
-            cells = np.concatenate(ends)
-            x, y = (cells[side] for side in np.triu_indices(len(cells), k=1))
-            note(1, x, y)
-        elif len(factors) == 1 and first.edge_count <= EDGE_LIMIT and factors[0].names == self.names:
-            for x, y in first.edges():
-                note(1, x, y)
-        else:
-            part = replace(self.graph.part(self.names), absent=False)
-            x, y = part.edge_cells()
-            moved = np.zeros(len(x), np.int64)
-            for factor in factors:
-                moved += np.logical_or.reduce([self._axis(name, x) != self._axis(name, y) for name in factor.names])
-            note(moved, x, y)
-        for (cost, _, _), (one, other) in kinds.items():
-            yield cost, one, other
-
-    def _axis(self, name: str, cells: Ints) -> Ints:
-        shape = [self.graph.domain[other].size for other in self.names]
-        return np.asarray(np.unravel_index(cells, shape)[self.names.index(name)])
-
-    def _codes(self, cell: int) -> dict[str, int]:
-        return {name: int(self._axis(name, np.array(cell))) for name in self.names}
-
-    def _those(self, wanted: Bools) -> list[Weighted]:
-        return [one for one, there in zip(self._inside, wanted, strict=True) if there]
-
-    def _pair(self, found: tuple[Any, Any] | None, x: int, y: int) -> tuple[Any, Any] | None:
-        """Two records that were found, at two cells of these attributes; somebody who is absent is not."""
-        if found is None:
-            return None
-        ends = []
-        for record, cell in ((found[0], x), (found[0] if found[1] is ABSENT else found[1], y)):
-            codes = dict(zip(self.graph.domain.names, self.graph.domain.codes(record), strict=True))
-            ends.append(self.graph.domain.value_of(tuple({**codes, **self.given, **self._codes(cell)}.values())))
-        return ends[0], ends[1]
+def _apart(graph: SecretGraph, queries: Sequence[Weighted]) -> tuple[Factor, ...]:
+    """The factors of attributes that conditions alone look at; none where these cannot be looked at apart from others:
+    conditions must be `own and other`, and no query may look at such a factor otherwise.
+    """
+    others = {name for query, _ in queries for name in _others(query)}
+    factors = tuple(factor for factor in graph.factors if others & set(factor.names))
+    own = {name for query, _ in queries for name in _own(query)}
+    free = own.isdisjoint(name for factor in factors for name in factor.names)
+    return factors if free and all(is_product(query, _others(query)) for query, _ in queries) else ()
 
 
 def worse(one: Loss, other: Loss) -> Loss:
@@ -287,26 +160,15 @@ def is_product(query: LinearQuery, others: Sequence[str]) -> bool:
     return bool(np.array_equal(apart, part.table))
 
 
-def _without(query: LinearQuery) -> LinearQuery:
-    """A query without what its condition says of attributes that it alone looks at."""
-    part = query.contribution
-    if not isinstance(part, Among) or not _others(query):
-        return query
-    kept = part.about(part.inner, [name for name in part.names if name in _own(query)])
-    assert kept is not None
-    return LinearQuery(kept, query.by)
-
-
-# -- single steps -----------------------------------------------------------------------------------
-# The worst edge where queries are about parts of the records, and a step changes one factor: each by itself.
-#
-# While one factor changes, all others stay. So what a step moves is a sum of two kinds: what queries about the factor's
-# own attributes move, which its two values say; and what a record adds to queries that it leaves, enters, or moves
-# within, because a condition or a split looks at the factor. How often each of these counts is told by the two values
-# too, and how much by the rest of the record.
+# -- steps along some factors -----------------------------------------------------------------------
+# What a step along some factors moves is a sum of two kinds: what queries about these factors move, which the two ends
+# of the step say; and what the rest of the record adds to queries that it leaves, enters, moves within or stays in,
+# because a condition or a split looks at the factors. Steps that are alike in the latter are looked at together.
 
 MANY = 1 << 20
 """Steps that are looked at together."""
+NEITHER, STAYS, LEAVES, ENTERS, CROSSES = range(5)
+"""What a step does to the place of a record in a query."""
 
 
 def with_one_factor(graph: SecretGraph, factor: Factor) -> SecretGraph:
@@ -329,161 +191,193 @@ def over_one_factor(
     [factor] = [one for one in graph.factors if not isinstance(one.graph, Public)]
     inside = set(factor.names)
     asked = [(query, weight) for query, weight in queries if inside & set(query.names)]
-    gated = [one for one in asked if isinstance(one[0].contribution, Among) and _is_elsewhere(one[0], inside)]
+    rest = [one for one in asked if inner_of(one[0]).names and inside.isdisjoint(inner_of(one[0]).names)]
+    gated = [one for one in rest if isinstance(one[0].contribution, Among)]
     if not gated:
         return search(graph, asked, given)
-    own = [one for one in asked if one not in gated]
+    own = [one for one in asked if one not in rest]
     tied = [query for query, _ in own if inside & set(inner_of(query).names) and set(inner_of(query).names) - inside]
-    if tied or factor.graph.edge_count > EDGE_LIMIT or not all(is_product(q, factor.names) for q, _ in gated):
-        if graph.part({name for query, _ in asked for name in query.names}).domain.size <= MATRIX_LIMIT:
-            return search(graph, asked, given)
-        return _bound(graph, own, gated, given, search)
-    return _Steps(graph, factor, tuple(asked), given, search, squares).worst()
-
-
-def _bound(
-    graph: SecretGraph, own: Sequence[Weighted], gated: Sequence[Weighted], given: Mapping[str, int], search: Search
-) -> Loss:
-    """The most that queries about the factor move, and all that a record adds to the others, twice where they split."""
-    [factor] = [one for one in graph.factors if not isinstance(one.graph, Public)]
+    if not tied and factor.graph.edge_count <= EDGE_LIMIT and all(is_product(q, factor.names) for q, _ in gated):
+        return _Steps(graph, (factor,), tuple(own), tuple(rest), given, search, squares).worst()
+    if graph.part({name for query, _ in asked for name in query.names}).domain.size <= MATRIX_LIMIT:
+        return search(graph, asked, given)
+    own = [one for one in asked if one not in gated]
     first = search(graph, own, given) if own else NOTHING
     twice = [1 + any(split.name in factor.names for split in query.by) for query, _ in gated]
-    added = [(_of_rest(query, factor), weight * times) for (query, weight), times in zip(gated, twice, strict=True)]
-    rest = search(only_presence(graph), added, given)
-    return Loss(first.value + rest.value, None, False, "over edges, for each part by itself")
+    added = [(_outside(query, inside), weight * times) for (query, weight), times in zip(gated, twice, strict=True)]
+    beside = search(only_presence(graph), added, given)
+    return Loss(first.value + beside.value, None, False, "over edges, for each part by itself")
 
 
-def _is_elsewhere(query: LinearQuery, inside: set[str]) -> bool:
-    """Whether what a record adds to a query is told by the rest of it."""
-    names = set(inner_of(query).names)
-    return bool(names) and names.isdisjoint(inside)
-
-
-def _of_rest(query: LinearQuery, factor: Factor) -> LinearQuery:
+def _outside(query: LinearQuery, inside: Collection[str]) -> LinearQuery:
     """A query as the rest of a record sees it, wherever its condition may hold."""
-    by, part = tuple(split for split in query.by if split.name not in factor.names), query.contribution
-    if not isinstance(part, Among):
-        return LinearQuery(part, by)
-    left = part.about(part.inner, [name for name in part.names if name not in factor.names])
-    assert left is not None
-    return LinearQuery(left, by)
+    by, part = tuple(split for split in query.by if split.name not in inside), query.contribution
+    if isinstance(part, Among):
+        left = part.about(part.inner, [name for name in part.names if name not in inside])
+        assert left is not None
+        part = left
+    return LinearQuery(part, by)
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps along one factor, looked at edge by edge."""
+    """Steps along some factors: `own` are queries about their attributes, `rest` those of which they say a part."""
 
     graph: SecretGraph
-    factor: Factor
-    queries: tuple[Weighted, ...]
+    factors: tuple[Factor, ...]
+    own: tuple[Weighted, ...]
+    rest: tuple[Weighted, ...]
     given: Mapping[str, int]
     search: Search
     squares: bool
 
     @cached_property
     def _codes(self) -> dict[str, Ints]:
-        """The codes of the factor's attributes at each of its values."""
-        names = self.factor.names
+        """The codes of the factors' attributes in each of their cells."""
+        names = self.factors[0].names
+        if len(self.factors) > 1:
+            names = tuple(sorted((n for f in self.factors for n in f.names), key=self.graph.domain.position))
         shape = self.graph.domain.project(names).shape
-        return dict(zip(names, np.unravel_index(np.arange(self.factor.graph.size), shape), strict=True))
+        return dict(zip(names, np.unravel_index(np.arange(math.prod(shape)), shape), strict=True))
 
     @cached_property
-    def _weights(self) -> tuple[list[int], int]:
-        common = math.lcm(*(weight.denominator for _, weight in self.queries))
-        return [int(weight * common) for _, weight in self.queries], common
+    def _still(self) -> SecretGraph:
+        """The same secrets, but for these factors."""
+        still = [Factor((name,), Public(self.graph.domain[name].size)) for name in self._codes]
+        return replace(self.graph, factors=(*(f for f in self.graph.factors if f not in self.factors), *still))
 
     @cached_property
-    def _elsewhere(self) -> list[int]:
-        """The queries to which a record adds what the rest of it says."""
-        return [n for n, (query, _) in enumerate(self.queries) if _is_elsewhere(query, set(self.factor.names))]
+    def _outside(self) -> list[Weighted]:
+        return [(_outside(query, self._codes), weight) for query, weight in self.rest]
+
+    @cached_property
+    def _common(self) -> int:
+        return math.lcm(*(weight.denominator for _, weight in self.own))
+
+    @cached_property
+    def _holds(self) -> Bools:
+        """For every cell, whether it lets the conditions of `rest` hold."""
+        columns = []
+        for query, _ in self.rest:
+            part, codes = query.contribution, self._codes
+            there: Any = np.ones(len(next(iter(codes.values()))), np.bool_)
+            if isinstance(part, Among):
+                outside = tuple(axis for axis, name in enumerate(part.held) if name not in codes)
+                table = np.asarray(part.table.any(axis=outside))
+                there = there & table[tuple(codes[name] for name in part.held if name in codes)]
+            columns.append(there)
+        return np.stack(columns, axis=1)
 
     def worst(self) -> Loss:
         best = NOTHING
+        states, state = np.unique(self._holds, axis=0, return_inverse=True)
+        state = state.ravel()
+        if self._still.has_edges:  # nothing of these factors changes
+            for number, here in enumerate(states):
+                fixed = {**self.given, **self._at(int(np.argmax(state == number)))}
+                best = worse(best, self.search(self._still, self._those(here), fixed))
         found: dict[tuple[int, ...], tuple[int, int, int]] = {}
-        for x, y in self._edges():
-            times = self._times(x, y)
-            kinds, kind = np.unique(times, axis=0, return_inverse=True)
+        for cost, x, y in self._edges(state):
+            kinds, kind = np.unique(self._kinds(cost, x, y), axis=0, return_inverse=True)
             moved = self._moved(x, y)
             for number, row in enumerate(kinds):
                 there = np.flatnonzero(kind.ravel() == number)
                 top = int(there[np.argmax(moved[there])])
-                key = tuple(row.tolist())
+                key = cost, *row.tolist()
                 if key not in found or int(moved[top]) > found[key][0]:
                     found[key] = int(moved[top]), int(x[top]), int(y[top])
-        alone = only_presence(self.graph)
-        for key, (value, a, b) in found.items():
-            asked = [
-                (_of_rest(self.queries[n][0], self.factor), self.queries[n][1] * count)
-                for n, count in zip(self._elsewhere, key, strict=True)
-                if count
-            ]
-            rest = self.search(alone, asked, self.given) if asked else NOTHING
-            total = Fraction(value, self._weights[1]) + rest.value
-            best = worse(best, Loss(total, self._pair(rest.witness, a, b), rest.exact))
+        for (cost, *row), (value, a, b) in found.items():
+            best = worse(best, self._beside(cost, np.array(row), Fraction(value, self._common), a, b))
         return best if best.value else NOTHING
 
-    def _edges(self) -> Iterator[tuple[Ints, Ints]]:
-        waiting: list[tuple[Ints, Ints]] = []
-        for x, y in self.factor.graph.edges():
-            waiting.append((x, y))
-            if sum(len(one) for one, _ in waiting) > MANY:
-                yield np.concatenate([a for a, _ in waiting]), np.concatenate([b for _, b in waiting])
-                waiting = []
-        if waiting:
-            yield np.concatenate([a for a, _ in waiting]), np.concatenate([b for _, b in waiting])
+    def _edges(self, state: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+        """Steps along these factors by how many they change, in pieces; enough of them for every kind."""
+        first, alone = self.factors[0].graph, len(self.factors) == 1
+        if alone and isinstance(first, Everything) and not self.own and not any(self._splits(q) for q, _ in self.rest):
+            cells = np.concatenate([np.flatnonzero(state == number)[:2] for number in range(int(state.max()) + 1)])
+            x, y = (cells[side] for side in np.triu_indices(len(cells), k=1))
+            yield 1, x, y
+        elif alone and first.edge_count <= EDGE_LIMIT:
+            waiting: list[tuple[Ints, Ints]] = []
+            for edges in chain(first.edges(), [None]):
+                waiting += [edges] if edges else []
+                if waiting and (edges is None or sum(len(x) for x, _ in waiting) > MANY):
+                    yield 1, np.concatenate([x for x, _ in waiting]), np.concatenate([y for _, y in waiting])
+                    waiting = []
+        else:
+            x, y = replace(self.graph.part(self._codes), absent=False).edge_cells()
+            cost = np.zeros(len(x), np.int64)
+            for factor in self.factors:
+                cost += np.logical_or.reduce([self._codes[n][x] != self._codes[n][y] for n in factor.names])
+            for changed in np.unique(cost).tolist():
+                yield changed, x[cost == changed], y[cost == changed]
 
-    def _sides(self, query: LinearQuery, x: Ints, y: Ints) -> tuple[Bools, Bools, Bools]:
-        """Whether the condition of a query holds before a step, and after it, and whether that crosses its splits."""
-        part = query.contribution
-        here = there = np.ones(len(x), np.bool_)
-        if isinstance(part, Among):
-            held = [name for name in part.held if name in self._codes]
-            table = np.asarray(
-                part.table.any(axis=tuple(axis for axis, name in enumerate(part.held) if name not in held))
-            )
-            here, there = (table[tuple(self._codes[name][end] for name in held)] for end in (x, y))
+    def _splits(self, query: LinearQuery) -> list[Split]:
+        return [split for split in query.by if split.name in self._codes]
+
+    def _crossed(self, query: LinearQuery, x: Ints, y: Ints) -> Bools:
         crossed = np.zeros(len(x), np.bool_)
-        for split in query.by:
-            if split.name in self._codes:
-                codes = self._codes[split.name]
-                crossed |= split.of(codes[x]) != split.of(codes[y])
-        return here, there, crossed
+        for split in self._splits(query):
+            codes = self._codes[split.name]
+            crossed |= split.of(codes[x]) != split.of(codes[y])
+        return crossed
 
-    def _times(self, x: Ints, y: Ints) -> Ints:
-        """How often what a record adds elsewhere counts: for each of its two places in the part, if it moves."""
-        columns = []
-        for number in self._elsewhere:
-            here, there, crossed = self._sides(self.queries[number][0], x, y)
-            columns.append(np.where(crossed | (here != there), here.astype(np.int64) + there, 0))
-        return np.stack(columns, axis=1) if columns else np.zeros((len(x), 0), np.int64)
+    def _kinds(self, cost: int, x: Ints, y: Ints) -> Ints:
+        """What each step does to the place of a record in each query of `rest`."""
+        here, there = self._holds[x], self._holds[y]
+        crossed = np.stack([self._crossed(query, x, y) for query, _ in self.rest], axis=1)
+        kinds = np.where(here & there, np.where(crossed, CROSSES, STAYS), here * LEAVES + there * ENTERS)
+        if cost == self.graph.at_most:  # the rest of the record is the same, before and after
+            kinds = np.choose(kinds, [NEITHER, NEITHER, LEAVES, LEAVES, CROSSES])
+        return kinds
 
     def _moved(self, x: Ints, y: Ints) -> Ints:
-        """What the other queries move, in whole numbers."""
+        """What the queries of `own` move, in whole numbers."""
         terms, arrays = [], []
-        for number, (query, _) in enumerate(self.queries):
-            if number in self._elsewhere:
-                continue
-            term = Term(
-                number, squared(query.contribution) if self.squares else query.contribution, self._weights[0][number]
-            )
-            names = term.contribution.names
-            cells = np.zeros(self.factor.graph.size, np.int64)
-            if names:
-                shape = self.graph.domain.project(names).shape
-                cells = np.ravel_multi_index([self._codes[name] for name in names], shape)
-            alone, apart = term.contribution.alone, term.contribution.apart(cells[x], cells[y])
-            crossed = self._sides(query, x, y)[2]
-            terms.append(term)
-            arrays.append(np.where(crossed, alone(cells[x]) + alone(cells[y]), apart))
+        for number, (query, weight) in enumerate(self.own):
+            kind = query.contribution.squares if self.squares else query.contribution
+            cells = np.zeros(len(next(iter(self._codes.values()))), np.int64)
+            if kind.names:
+                shape = self.graph.domain.project(kind.names).shape
+                cells = np.asarray(np.ravel_multi_index([self._codes[name] for name in kind.names], shape))
+            ends = kind.alone(cells[x]) + kind.alone(cells[y])
+            terms.append(Term(number, kind, int(weight * self._common)))
+            arrays.append(np.where(self._crossed(query, x, y), ends, kind.apart(cells[x], cells[y])))
         return weighted(terms, arrays, len(x))
 
+    def _beside(self, cost: int, kinds: Ints, value: Fraction, x: int, y: int) -> Loss:
+        """The most that a step from cell x to cell y moves, with what the rest of the record adds, and moves by."""
+        alone = only_presence(self._still)
+        if cost == self.graph.at_most:
+            times = (kinds == LEAVES) + 2 * (kinds == CROSSES)
+            asked = [(query, weight * int(n)) for (query, weight), n in zip(self._outside, times, strict=True) if n]
+            found = self.search(alone, asked, self.given) if asked else NOTHING
+            pair = self._pair(found.witness, x, y) if found.witness or not found.value else None
+            return Loss(value + found.value, pair, found.exact)
+        moving = replace(self._still, at_most=self.graph.at_most - cost, absent=False)
+        ends = [self._those((kinds == end) | (kinds == CROSSES)) for end in (LEAVES, ENTERS)]
+        parts = [self.search(moving, self._those(kinds == STAYS), self.given)]
+        parts += [self.search(alone, end, self.given) for end in ends]
+        telling = [part for part in parts if part.value]
+        if len(telling) == 1:
+            pair = telling[0].witness and self._pair(telling[0].witness, x, y)
+            return replace(telling[0], witness=pair)
+        return Loss(sum((part.value for part in parts), Fraction(0)), None, not telling)
+
+    def _those(self, wanted: Bools) -> list[Weighted]:
+        return [one for one, there in zip(self._outside, wanted, strict=True) if there]
+
+    def _at(self, cell: int) -> dict[str, int]:
+        return {name: int(codes[cell]) for name, codes in self._codes.items()}
+
     def _pair(self, found: tuple[Any, Any] | None, x: int, y: int) -> tuple[Any, Any]:
-        """Two records that differ in the factor alone."""
-        domain = self.graph.domain
-        rest = domain.codes(found[0]) if found is not None else (0,) * len(domain.names)
-        codes = {**dict(zip(domain.names, rest, strict=True)), **self.given}
-        ends = [{**codes, **{name: int(at[cell]) for name, at in self._codes.items()}} for cell in (x, y)]
-        return domain.value_of(tuple(ends[0].values())), domain.value_of(tuple(ends[1].values()))
+        """Two records that were found, at two cells of these factors; somebody who is absent is not."""
+        domain, ends = self.graph.domain, []
+        first, second = found or (domain.value_of((0,) * len(domain.names)), ABSENT)
+        for record, cell in ((first, x), (first if second is ABSENT else second, y)):
+            codes = dict(zip(domain.names, domain.codes(record), strict=True))
+            ends.append(domain.value_of(tuple({**codes, **self.given, **self._at(cell)}.values())))
+        return ends[0], ends[1]
 
 
 # -- answered part ----------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.query.contribution import Squared
 from tetraodon.query.number import Number
-from tetraodon.query.squared import Squared
 
 STEPS_LIMIT = 50_000
 """Steps that are looked at one by one, for every set of attributes that can change."""

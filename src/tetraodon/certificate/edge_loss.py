@@ -24,7 +24,6 @@ from tetraodon.certificate.axis import (
     Peak,
     Term,
     by_value,
-    convex_from_each_end,
 )
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.line_axis import LineAxis
@@ -35,7 +34,6 @@ from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGr
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import Number
-from tetraodon.query.squared import Measured, signed, squared
 
 # -- combinations -----------------------------------------------------------------------------------
 # Which patterns of change on several axes make one step together, and which of those steps moves the most.
@@ -405,20 +403,17 @@ def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], square
     for n, (query, weight) in enumerate(queries):
         home = next((of_name[name] for name in query.contribution.names if name in of_name), None)
         if home is not None:
-            terms[home].append(Term(n, _seen(query, squares), weight))
+            seen = query.contribution.squares if squares else query.contribution
+            terms[home].append(Term(n, seen, weight))
         for split in query.by:
             if split.name in of_name:
-                crossings[of_name[split.name]].append(Crossing(n, split, squares and signed(query.contribution)))
+                crossings[of_name[split.name]].append(Crossing(n, split, squares and query.contribution.signed))
     axes: list[Axis] = []
     for n, group in enumerate(groups):
         factors = tuple(graph.factors[place] for place in group)
         names = tuple(sorted((name for f in factors for name in f.names), key=graph.domain.position))
         axes.append(_axis(graph, factors, names, tuple(terms[n]), tuple(crossings[n])))
     return axes
-
-
-def _seen(query: LinearQuery, squares: bool) -> Measured:
-    return squared(query.contribution) if squares else query.contribution
 
 
 def _axis(
@@ -436,7 +431,7 @@ def _axis(
     if isinstance(first, JointGraph) and len(factors) == 1:
         quick = by_metric(part, first, terms, crossings) if isinstance(first, JointMetric) else None
         return quick or GridAxis(part, terms, crossings)
-    at_corners = by_value(crossings) and all(convex_from_each_end(term) for term in terms)
+    at_corners = by_value(crossings) and all(term.contribution.convex for term in terms)
     if corner_axis.fits(factors) and at_corners:
         return CornerAxis(part, terms, crossings)
     if part.domain.size <= MATRIX_LIMIT:

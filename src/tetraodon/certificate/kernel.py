@@ -15,7 +15,7 @@ Discrete Gaussian noise of width s_i has no such factor. It is zCDP ([CKS20] Thm
 
 the same maximum over squares. Laplace noise beside it counts as if s_i were b_i: e-privacy is e^2/2-zCDP.
 
-Noise along the steps of a map is priced by queries that stand in for it (`edge_noise`).
+Mechanisms that are not linear are priced by linear queries that dominate them (`Contribution.dominating`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from fractions import Fraction
 
 from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
 from tetraodon.certificate.edge_loss import Loss, Weighted
-from tetraodon.certificate.edge_noise import flows_attain, standing_in, total_of_flows
 from tetraodon.certificate.known.unlisted import (
     farthest_neighbours,
     farthest_path,
@@ -35,14 +34,13 @@ from tetraodon.certificate.known.unlisted import (
     secrets_change_known,
     worst_of_limits,
 )
-from tetraodon.certificate.nonlinear_loss import chosen_by_rank, divided_among, priced_in, with_choices
-from tetraodon.certificate.pair_loss import answers_about_people, attained, person_loss
+from tetraodon.certificate.pair_loss import answers_about_people, attained, person_loss, standing_in
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.query.contribution import EachPerson
 from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.number import EachPerson
 
 PERSON = "a person who comes or goes, or whose rows change"
 
@@ -65,19 +63,22 @@ def certify_measurements(
           the worst edge at once.
     """
     currency = currency_of(measurements)
-    if not priced_in(currency, measurements):
-        return Computed(math.inf, None, "values drawn by a law that is not priced", True)
-    chooses = with_choices(measurements)
-    if any(not one.scale for one in chooses):
-        return Computed(math.inf, None, "tables chosen without noise", True)
-    bounded = chooses or chosen_by_rank(measurements) or (graph.known and divided_among(measurements))
-    tight = flows_attain(measurements) and not bounded
+    for kind, one in [(one.query.contribution, one) for one in measurements]:
+        if unpriced := kind.unpriced(one):
+            return Computed(math.inf, None, unpriced, True)
+        if kind.pure_only and currency is not Currency.PURE:
+            raise Refused(
+                "values chosen by rank, divided parts and noise on each record are not priced beside Gaussian noise",
+                fix="plan with Laplace noise, or release them by themselves",
+                where="release",
+            )
+    tight = all(one.query.contribution.attained(one, graph) for one in measurements)
     given = [m for m in measurements if not isinstance(m.query.contribution, EachPerson)]
-    measurements = [*standing_in(measurements, graph), *total_of_flows(measurements)]
+    measurements = standing_in(measurements, graph)
     people = answers_about_people(graph, measurements)
     if any(measurement.scale == 0 for measurement in people):
         return Computed(math.inf, None, "a person who comes or goes, whom an exact answer tells", True)
-    person, sharp = _of_people(people, rows_per_person, squares=currency is Currency.ZCDP)
+    person, sharp = person_loss(people, rows_per_person, squares=currency is Currency.ZCDP)
     rows = [m for m in measurements if not isinstance(m.query.contribution, EachPerson)]
     noisy = [(m.query, m.noise.rate(m.scale)) for m in rows if m.scale > 0]
     _check_rows(graph, rows_per_person)
@@ -86,26 +87,17 @@ def certify_measurements(
         if moved.value:
             told = "neighbours" if graph.known else "edge"
             return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
-    if currency is Currency.ZCDP:
-        loss = attained(graph, _largest_square(graph, noisy).bound_unless(tight), given, squares=True)
-        return _with_people(loss, (loss.value * rows_per_person**2 + person) / 2, people, sharp, delta)
-    loss = attained(graph, _largest(graph, noisy).bound_unless(tight), given)
-    return _with_people(loss, loss.value * rows_per_person + person, people, sharp)
-
-
-def _with_people(
-    loss: Loss, value: Fraction, people: Sequence[Measurement], sharp: bool, delta: Fraction | None = None
-) -> Computed:
-    """What rows and people lose together; `loss` is that of rows."""
+    squares = currency is Currency.ZCDP
+    loss = _largest(graph, noisy, squares=squares).bound_unless(tight)
+    loss = attained(graph, loss, given, squares=squares)
+    if squares:
+        value, at = (loss.value * rows_per_person**2 + person) / 2, delta
+    else:
+        value, at = loss.value * rows_per_person + person, None
     if not people:
-        return Computed(value, loss.witness, loss.method, loss.exact, delta)
+        return Computed(value, loss.witness, loss.method, loss.exact, at)
     method = f"upper bound: {loss.method}, and {PERSON}, added up" if loss.value else PERSON
-    return Computed(value, None, method, sharp and not loss.value, delta)
-
-
-def _of_people(people: Sequence[Measurement], rows_per_person: int, *, squares: bool) -> tuple[Fraction, bool]:
-    rated = [(m.query.contribution, m.noise.rate(m.scale)) for m in people]
-    return person_loss([(c, r) for c, r in rated if isinstance(c, EachPerson)], rows_per_person, squares=squares)
+    return Computed(value, None, method, sharp and not loss.value, at)
 
 
 def currency_of(measurements: Sequence[Measurement]) -> Currency:
@@ -124,12 +116,11 @@ def currency_of(measurements: Sequence[Measurement]) -> Currency:
 def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: int = 1) -> Sensitivity:
     """The L1 sensitivity S(f, P) of [HMD14] Def. 5.1: the certificate at unit scales."""
     _check_rows(graph, rows_per_person)
+    unit = query.contribution.unit
     if isinstance(query.contribution, EachPerson):
-        answers_about_people(graph, [Measurement(query, Fraction(1))])
-        value, sharp = person_loss([(query.contribution, query.contribution.unit)], rows_per_person)
+        value, sharp = person_loss(answers_about_people(graph, [Measurement(query, 1 / unit)]), rows_per_person)
         return Sensitivity(value, None, sharp, PERSON)
-    loss = _largest(graph, [(query, query.contribution.unit)])
-    loss = attained(graph, loss, [Measurement(query, 1 / query.contribution.unit)])
+    loss = attained(graph, _largest(graph, [(query, unit)]), [Measurement(query, 1 / unit)])
     return Sensitivity(loss.value * rows_per_person, loss.witness, loss.exact, loss.method)
 
 
@@ -163,33 +154,14 @@ def _each_once(queries: Iterable[Weighted]) -> list[Weighted]:
     return list(found.items())
 
 
-def _largest_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
-    """max over neighbours of the sum of the squares of weight * (what an answer moves by, in units)."""
+def _largest(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool = False) -> Loss:
+    """max over neighbours of the sum of weight * (what the query moves by, in units), or of the squares of these."""
+    once = _each_once(queries)
 
     def price(one: SecretGraph) -> Loss:
-        if one.known and queries and one.has_edges and secrets_change_known(one):
-            return largest_square(one, queries)
-        return _worst_square(one, queries)
+        if not (one.known and queries and one.has_edges) or (squares and not secrets_change_known(one)):
+            weights = _each_once((query, weight**2) for query, weight in queries) if squares else once
+            return worst_edge(replace(one, known=()) if one.known else one, weights, squares=squares)
+        return largest_square(one, queries) if squares else farthest_neighbours(one, once)
 
-    return worst_of_limits(graph, price, lambda: farthest_path(graph, _each_once(queries)) ** 2)
-
-
-def _largest(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
-    """max over neighbours of the sum of weight * (what the query moves by, in units)."""
-    queries = _each_once(queries)
-
-    def price(one: SecretGraph) -> Loss:
-        if not one.known or not queries or not one.has_edges:
-            return worst_edge(one, queries)
-        return farthest_neighbours(one, queries)
-
-    return worst_of_limits(graph, price, lambda: farthest_path(graph, queries))
-
-
-def _worst_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
-    """The same where nothing is known."""
-    return worst_edge(_unknowing(graph), _each_once((query, weight**2) for query, weight in queries), squares=True)
-
-
-def _unknowing(graph: SecretGraph) -> SecretGraph:
-    return replace(graph, known=()) if graph.known else graph
+    return worst_of_limits(graph, price, lambda: farthest_path(graph, once) ** (2 if squares else 1))

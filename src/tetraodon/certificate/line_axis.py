@@ -17,11 +17,7 @@ from tetraodon.certificate.axis import (
     Term,
     best_edge,
     best_step,
-    by_displacement,
-    convex_from_each_end,
     crossing_masks,
-    linear_but_for_missing,
-    linear_in_code,
     longest_reach,
     weighted,
 )
@@ -29,15 +25,10 @@ from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
 from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
-from tetraodon.query.contribution import AllRanges, Among, One, Table
-from tetraodon.query.smooth import Hats, Ramps, SmoothRunning
-from tetraodon.query.soft_bins import Soft
-from tetraodon.query.squared import Squared
+from tetraodon.query.contribution import Among, Table
 
 # -- line maxima ------------------------------------------------------------------------------------
-# Maxima over pairs on a line: in a sliding window or in the same block, of smoothed counts over the longest steps.
-#
-# In windows and blocks it is the largest a(x) + a(y) + |h(x) - h(y)|, in linear time.
+# Maxima of a(x) + a(y) + |h(x) - h(y)| over pairs in a sliding window or in the same block, in linear time.
 
 
 def best_in_window(alone: Ints, height: Ints, reach: int) -> Peak:
@@ -124,55 +115,11 @@ def runs_of_equal_columns(matrix: Ints) -> tuple[Ints, Ints]:
     return starts, np.concatenate([change - 1, [matrix.shape[1] - 1]])
 
 
-LISTED = 200_000
-"""Edges that are looked at one by one rather than bounded."""
-
-
-def longest_step(graph: AttributeGraph, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
-    """The most that squares of smoothed counts move with each other; None where there are none, or others in the way.
-
-    Post  exact where a step from code 0 attains every term's own maximum, or where the edges are few; else a bound.
-    """
-    if not isinstance(graph, Everything | Within) or not any(_smooth(term) for term in same):
-        return None
-    level = all(isinstance(t.contribution, One) or _smooth(t) is Hats for t in lone)
-    if not level or not all(_smooth(term) or linear_in_code(term) for term in same):
-        return None
-    reach = longest_reach(graph)
-    ends = {reach}
-    for term in (*lone, *same):
-        kind = term.contribution
-        if isinstance(kind, Squared) and isinstance(kind.of, Hats) and kind.of.width <= reach:
-            ends |= {kind.of.width, reach // kind.of.width * kind.of.width}
-    y = np.array(sorted(ends))
-    found = best_step(lone, same, np.zeros_like(y), y)
-    start = np.array([0])
-    bound = sum(2 * t.weight * int(t.contribution.alone(start)[0]) for t in lone)
-    bound += sum(t.weight * _most(t, reach) for t in same)
-    if found.value == bound:
-        return found
-    if graph.edge_count <= LISTED:
-        cells = np.arange(graph.size)
-        alone = weighted(lone, [t.contribution.alone(cells) for t in lone], len(cells))
-        return best_edge(graph.edges(), [(t, cells) for t in same], alone)
-    return Peak(bound, found.x, found.y, exact=False)
-
-
-def _smooth(term: Term) -> type[Hats | Ramps] | None:
-    kind = term.contribution
-    return type(kind.of) if isinstance(kind, Squared) and isinstance(kind.of, Hats | Ramps) else None
-
-
-def _most(term: Term, reach: int) -> int:
-    """The largest move of a term whose largest move is its longest."""
-    if isinstance(term.contribution, Squared) and _smooth(term):
-        return term.contribution.most(reach)
-    return int(term.contribution.apart(np.array([0]), np.array([reach]))[0])
-
-
 # -- line axis --------------------------------------------------------------------------------------
 
 ARRAY_LIMIT = 20_000_000
+LISTED = 200_000
+"""Edges that are looked at one by one rather than bounded."""
 
 
 @dataclass(frozen=True)
@@ -265,9 +212,8 @@ class LineAxis:
             return Peak(0, *edge, whole)
         if len(kinds) > 1:
             return self._edge_by_edge(pattern, lone, same)
-        closed = self._smooth(lone, same) or self._from_an_end(lone, same) or self._beside_missing(lone, same)
-        closed = closed or self._about_a_part({term.number for term in lone})
-        found = closed or self._by_structure(lone, same)
+        found = self._of_few_steps(lone, same) or self._about_a_part({term.number for term in lone})
+        found = found or self._longest_step(lone, same) or self._by_structure(lone, same)
         return found if whole else replace(found, exact=False)
 
     def peak_alone(self) -> Peak:
@@ -276,7 +222,7 @@ class LineAxis:
     def _top(self, lone: Sequence[Term]) -> Peak:
         if not lone:
             return Peak(0, 0, 0)
-        if all(convex_from_each_end(term) for term in lone):
+        if all(term.contribution.convex for term in lone):
             cells = np.unique(np.array([0, self.graph.size - 1]))
         else:
             cells = self._cells()
@@ -288,43 +234,32 @@ class LineAxis:
         cell = int(cells[few[top]])
         return Peak(int(total[top]), cell, cell)
 
-    def _smooth(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
-        """Convex terms on a complete or distance graph: the maximum sits at a corner of {1 <= y - x <= reach}."""
-        if not isinstance(self.graph, Everything | Within) or not all(linear_in_code(t) for t in self.terms):
-            return None
-        last, reach = self.graph.size - 1, longest_reach(self.graph)
-        x = np.array([0, 0, last - 1, last - reach])
-        y = np.array([1, reach, last, last])
-        return best_step(lone, same, x, y)
+    def _of_few_steps(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
+        """The worst step where it is one of a few for each length.
 
-    def _from_an_end(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
-        """Squares of distances from the middle beside linear terms: the worst step begins or ends at an end.
-
-        Why   a step of length g from x moves the square d(x)^2 by |d(x + g)^2 - d(x)^2|, the absolute value of a linear
-              function of x; d(x)^2 itself is convex. So for each g the sum of all is convex in x.
+        Why   linear terms are convex in both values: the maximum sits at a corner of {1 <= y - x <= reach}. A step of
+              length g from x moves the square d(x)^2 of a distance from the middle by |d(x + g)^2 - d(x)^2|, the
+              absolute value of a linear function of x, and d(x)^2 itself is convex: so for each g the step begins or
+              ends at an end. With a last value that is missing, the worst of all steps joins two numbers at the ends,
+              or it and a number at an end: what is moved is convex in each number.
         """
-        if not isinstance(self.graph, Everything | Within) or not all(convex_from_each_end(t) for t in self.terms):
+        if not isinstance(self.graph, Everything | Within):
             return None
-        last, reach = self.graph.size - 1, longest_reach(self.graph)
-        if reach > EDGE_LIMIT:
+        last, reach, kinds = self.graph.size - 1, longest_reach(self.graph), [term.contribution for term in self.terms]
+        if all(kind.linear for kind in kinds):
+            gap = np.array([1, reach])
+        elif all(kind.convex for kind in kinds) and reach <= EDGE_LIMIT:
+            gap = np.arange(1, reach + 1)
+        elif all(kind.linear_if_answered for kind in kinds) and isinstance(self.graph, Everything) and last > 1:
+            x, y = np.array([[0, 1], [0, last - 1], [last - 2, last - 1], [0, last], [last - 1, last]]).T
+            return best_step(lone, same, x, y)
+        elif not lone and len(same) == 1 and same[0].contribution.by_gap:
+            gap = same[0].contribution.worst_lengths(reach)
+            return best_step(lone, same, np.zeros_like(gap), gap)
+        else:
             return None
-        gap = np.arange(1, reach + 1)
         x = np.concatenate([np.zeros_like(gap), last - gap])
         return best_step(lone, same, x, x + np.tile(gap, 2))
-
-    def _beside_missing(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
-        """Any two values are a secret, the last of them being a missing one: the worst step joins two numbers at
-        the ends, or the missing value and a number at an end.
-
-        Why   between two numbers, and from a number to the missing value, what is moved is convex in each number.
-        """
-        if not isinstance(self.graph, Everything) or not all(linear_but_for_missing(t) for t in self.terms):
-            return None
-        if self.graph.size < 3:
-            return None
-        last = self.graph.size - 1
-        top = last - 1
-        return best_step(lone, same, np.array([0, 0, top - 1, 0, top]), np.array([1, top, top, last, last]))
 
     def _about_a_part(self, crossed: Collection[int]) -> Peak | None:
         """Any two values are a secret, and every term is about those of one stretch, the others being missing ones.
@@ -352,9 +287,6 @@ class LineAxis:
         return replace(found, x=low + found.x, y=low + found.y)
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
-        gap = self._widest_gap(lone, same) or self._longest_step(lone, same) or longest_step(self.graph, lone, same)
-        if gap is not None:
-            return gap
         cells = self._cells()
         arrays = [t.contribution.alone(cells) for t in lone]
         potentials = [p for t in same if (p := t.contribution.potential(cells)) is not None]
@@ -388,35 +320,35 @@ class LineAxis:
         linear = all(_convex(one) and _convex(-one) for one in potentials)
         return self.graph.size > 4 and linear and all(map(_convex, alone))
 
-    def _widest_gap(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
-        """Every range at once: apart depends on the gap d alone, as d(N + 1 - d). So do squares of running sums."""
-        if lone or len(same) != 1 or not isinstance(self.graph, Everything | Within):
-            return None
-        kind = same[0].contribution
-        if isinstance(kind, Squared) and isinstance(kind.of, SmoothRunning):
-            gaps = np.arange(1, longest_reach(self.graph) + 1)
-            return best_step(lone, same, np.zeros_like(gaps), gaps)
-        if not isinstance(kind, AllRanges):
-            return None
-        size = self.graph.size
-        gap = min(longest_reach(self.graph), (size + 1) // 2)
-        return Peak(same[0].weight * gap * (size + 1 - gap), 0, gap)
-
     def _longest_step(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
-        """Smoothed bins, with terms that only the length of a step matters to: each moves most on the longest step from
-        code 0 ([HMD14] section 7.2, for bins whose borders are not sharp).
+        """Smoothed counts, beside terms that longer steps move no less ([HMD14] section 7.2, for bins whose borders are
+        not sharp): the longest step from code 0, or from elsewhere.
+
+        Post  exact where a step from code 0 attains every term's own maximum, where all steps of the greatest length
+              or the few edges are looked at; else a bound.
         """
-        smooth = [t for t in same if isinstance(t.contribution, Hats | Soft)]
-        if not isinstance(self.graph, Everything | Within) or not smooth:
+        kinds = [term.contribution for term in same]
+        if not isinstance(self.graph, Everything | Within) or not any(kind.smoothed for kind in kinds):
             return None
-        level = all(isinstance(term.contribution, Hats | Soft | One) for term in lone)  # adds the same everywhere
-        if not level or not all(by_displacement(t) for t in same):
+        if not all(kind.smoothed or kind.linear for kind in kinds):
             return None
-        reach = longest_reach(self.graph)
-        x = np.array([0])
-        if any(isinstance(t.contribution, Soft) for t in smooth):  # from where it matters most; longer is never less
-            x = self._cells()[: self.graph.size - reach]
-        return best_step(lone, same, x, x + reach)
+        if not all(term.contribution.highest_first for term in lone):
+            return None
+        reach, first = longest_reach(self.graph), np.array([0])
+        gap = np.unique(np.concatenate([kind.worst_lengths(reach) for kind in kinds]))
+        found = best_step(lone, same, np.zeros_like(gap), gap)
+        bound = sum(2 * term.weight * int(term.contribution.alone(first)[0]) for term in lone)
+        bound += sum(term.weight * int(term.contribution.most_moved(np.array([reach]))[0]) for term in same)
+        if found.value == bound:
+            return found
+        if all(kind.by_length for kind in kinds):
+            starts = self._cells()[: self.graph.size - reach]
+            return best_step(lone, same, starts, starts + reach)
+        if self.graph.edge_count <= LISTED:
+            cells = self._cells()
+            alone = weighted(lone, [term.contribution.alone(cells) for term in lone], len(cells))
+            return best_edge(self.graph.edges(), [(term, cells) for term in same], alone)
+        return replace(found, value=bound, exact=False)
 
     def _by_runs(self, alone: Ints, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         """Rows that are constant over long stretches: compare stretches, not values. Else bound each term apart."""

@@ -19,20 +19,16 @@ from tetraodon.certificate.axis import (
     Pattern,
     Peak,
     Term,
-    by_displacement,
     by_value,
     crossed_numbers,
     crossing_masks,
-    linear_in_code,
-    most_over,
     weighted,
 )
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.query.smooth import Hats
+from tetraodon.query.contribution import Squared
 from tetraodon.query.soft_bins import Soft
-from tetraodon.query.squared import Squared
 
 FEW_EDGES = 100_000
 """Up to so many, smoothed bins are looked at edge by edge rather than bounded."""
@@ -42,11 +38,15 @@ def by_metric(
     graph: SecretGraph, metric: JointMetric, terms: tuple[Term, ...], crossings: tuple[Crossing, ...]
 ) -> MoveAxis | RateAxis | None:
     """A quick way to look at attributes tied by a metric; None where every edge has to be, or may as well be."""
-    if metric.metric == "great circle km" or not by_value(crossings) or not all(by_displacement(t) for t in terms):
+    if (
+        metric.metric == "great circle km"
+        or not by_value(crossings)
+        or not all(t.contribution.by_length for t in terms)
+    ):
         return None
     if not metric.listable and not any(isinstance(t.contribution, Squared) for t in terms):  # squares have no rate
         return RateAxis(graph, terms, crossings, metric)
-    if all(linear_in_code(t) for t in terms) or not metric.listable or metric.edge_count > FEW_EDGES:
+    if all(t.contribution.linear for t in terms) or not metric.listable or metric.edge_count > FEW_EDGES:
         return MoveAxis(graph, terms, crossings, metric)
     return None
 
@@ -95,7 +95,7 @@ class MoveAxis(JointAxis):
             same = [t for t in self.terms if t.contribution.names == (name,) and t.number not in crossed]
             gap = np.abs(move)
             lengths = np.arange(int(gap.max()) + 1)
-            parts.append(weighted(same, [most_over(t, lengths) for t in same], len(lengths))[gap])
+            parts.append(weighted(same, [t.contribution.most_moved(lengths) for t in same], len(lengths))[gap])
             starts[name], lone = self._best_start(name, move, crossed)
             parts.append(lone)
         total = _sum(parts)
@@ -103,7 +103,7 @@ class MoveAxis(JointAxis):
         x = [int(starts[name][top]) for name in self.names]
         y = [start + int(self._moves[name][rows[top]]) for name, start in zip(self.names, x, strict=True)]
         # smoothed bins move that much from code 0 only, and of soft ones a bound was taken
-        smooth = [t for t in self.terms if isinstance(t.contribution, Hats | Soft) and t.number not in crossed]
+        smooth = [t for t in self.terms if t.contribution.smoothed and t.number not in crossed]
         tied = any(t.number in crossed and t.contribution.names for t in self.terms)
         exact = not smooth or not (tied or any(isinstance(t.contribution, Soft) for t in smooth))
         return Peak(int(total[top]), self.graph.domain.cell_of(x), self.graph.domain.cell_of(y), exact)
@@ -192,7 +192,7 @@ class RateAxis(JointAxis):
             speed.append(sum(rates, Fraction(0)) / step)
             slack += sum((2 * t.weight * (1 - Fraction(1, _tread(t))) for t in mine), Fraction(0))
             reach = np.array([min(size - 1, int(self.metric.within / step))])
-            most += sum(t.weight * int(most_over(t, reach)[0]) for t in mine)
+            most += sum(t.weight * int(t.contribution.most_moved(reach)[0]) for t in mine)
         match self.metric.metric:
             case "l1":
                 bound = self.metric.within * max(speed) + slack

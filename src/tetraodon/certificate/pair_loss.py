@@ -14,7 +14,7 @@ Whether rows of people with too many are left out or cut makes no difference: bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias
@@ -23,21 +23,38 @@ import numpy as np
 
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.edge_loss import Loss
-from tetraodon.certificate.edge_noise import standing_in
-from tetraodon.certificate.nonlinear_loss import counts_of_shown, places_apart
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.attackers import Attackers, Independent
 from tetraodon.policy.attribute_graph import WithinShare
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.query.contribution import EachPerson
+from tetraodon.query.contribution import Steps
 from tetraodon.query.linear import Measurement
-from tetraodon.query.local_log_noise import Disguised, disguised_of
-from tetraodon.query.squared import squared
+from tetraodon.query.local_log_noise import Disguised
+from tetraodon.query.number import EachPerson
 
 # -- loss of pair -----------------------------------------------------------------------------------
 # What one given step costs: the loss of measurements for a single pair of records.
+
+
+@dataclass(frozen=True)
+class _OneStep:
+    """A step between two given data sets: of one record that comes or goes, or that is replaced in any way."""
+
+    presence_alone: bool
+    known: tuple[()] = ()
+
+    def farthest_share(self, name: str) -> None:  # noqa: ARG002 - as a graph is asked
+        return None
+
+
+def standing_in(measurements: Sequence[Measurement], steps: Steps) -> list[Measurement]:
+    """The measurements, with linear queries that lose as much or more in place of those that are not linear.
+
+    Post  of any two data sets of these steps the loss between them is not below that of the given measurements.
+    """
+    return [found for one in measurements for found in one.query.contribution.dominating(one, steps)]
 
 
 def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
@@ -45,17 +62,23 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
 
     Pre   no measurement is exact.
     """
-    present, measurements = _present(domain, pair), standing_in(measurements, alone=ABSENT in pair)
-    return sum((Fraction(_moved(domain, m, pair, present)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
+    rated = _rated(domain, measurements, pair, squares=False)
+    return sum((moved * rate for moved, rate in rated), Fraction(0))
 
 
 def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
     """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
-    present, measurements = _present(domain, pair), standing_in(measurements, alone=ABSENT in pair)
-    moved = [Fraction(_moved(domain, m, pair, present, squares=True)) for m in measurements]
-    return sum(
-        (moves * m.noise.rate(m.scale) ** 2 / 2 for moves, m in zip(moved, measurements, strict=True)), Fraction(0)
-    )
+    rated = _rated(domain, measurements, pair, squares=True)
+    return sum((moved * rate**2 / 2 for moved, rate in rated), Fraction(0))
+
+
+def _rated(
+    domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any], *, squares: bool
+) -> list[tuple[int, Fraction]]:
+    """By how much a pair moves what stands in for each measurement, and what a move by one costs."""
+    present = _present(domain, pair)
+    noisy = [one for one in standing_in(measurements, _OneStep(ABSENT in pair)) if one.scale]
+    return [(_moved(domain, one, pair, present, squares=squares), one.noise.rate(one.scale)) for one in noisy]
 
 
 Records: TypeAlias = "list[tuple[Any, ...]]"
@@ -76,15 +99,13 @@ def _code(domain: Domain, record: tuple[Any, ...], name: str) -> int:
     return domain[name].code(record[domain.position(name)])
 
 
-def _moved(
-    domain: Domain, measurement: Measurement, pair: tuple[Any, Any], present: Records, *, squares: bool = False
-) -> int:
+def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any], present: Records, *, squares: bool) -> int:
     first, second = pair
     if isinstance(first, Dataset) and isinstance(second, Dataset):
         answers = [_answers(domain, measurement, dataset) for dataset in (first, second)]
         apart = np.abs(answers[0] - answers[1])
         return int((apart.astype(object) ** 2).sum() if squares else apart.sum())
-    contribution = squared(measurement.query.contribution) if squares else measurement.query.contribution
+    contribution = measurement.query.contribution.squares if squares else measurement.query.contribution
     places = [tuple(_code(domain, record, name) for name in contribution.names) for record in present]
     shape = [domain[name].size for name in contribution.names]
     cells = [np.asarray(int(np.ravel_multi_index(place, shape)) if place else 0) for place in places]
@@ -120,7 +141,7 @@ def attained(graph: SecretGraph, loss: Loss, measurements: Sequence[Measurement]
     Why   a histogram that stands in for values shown with noise moves as far for any change, near or far.
     """
     relative = [f for f in graph.factors if isinstance(f.graph, WithinShare)]
-    shown = [one for m in measurements if (one := disguised_of(m.query))]
+    shown = [one for m in measurements if isinstance(one := m.query.contribution, Disguised)]
     if not loss.value or not loss.exact or not (relative or shown or graph.groups):
         return loss
     if graph.groups is not None:
@@ -128,7 +149,7 @@ def attained(graph: SecretGraph, loss: Loss, measurements: Sequence[Measurement]
         return loss.bound_unless(not shown and not any(isinstance(one, WithinShare) for one in own))
     if loss.witness is None or any(isinstance(end, Dataset) for end in loss.witness):
         return replace(loss, exact=False)
-    noisy = [m for m in counts_of_shown(measurements, graph) if m.scale > 0]
+    noisy = [m for m in standing_in(measurements, graph) if m.scale > 0]
     for pair in _candidates(graph, loss.witness, shown):
         if graph.is_edge(*pair) and _as_far(graph, shown, pair):
             found = 2 * rho_of_pair(graph.domain, noisy, pair) if squares else loss_of_pair(graph.domain, noisy, pair)
@@ -144,7 +165,7 @@ def _as_far(graph: SecretGraph, shown: Sequence[Disguised], pair: tuple[object, 
     first, second = (graph.domain.codes(end) for end in pair)
     for one in shown:
         x, y = (codes[graph.domain.position(one.attribute.name)] for codes in (first, second))
-        if x != y and one.between(x, y) != places_apart(one, graph):
+        if x != y and one.between(x, y) != one.places_apart(graph):
             return False
     return True
 
@@ -179,22 +200,24 @@ def _candidates(
 
 # -- person loss ------------------------------------------------------------------------------------
 
-Rated: TypeAlias = tuple[EachPerson, Fraction]
-"""What each person adds, and what a move by one unit of it costs."""
 
-
-def person_loss(answers: Sequence[Rated], rows_per_person: int, *, squares: bool = False) -> tuple[Fraction, bool]:
+def person_loss(
+    answers: Sequence[Measurement], rows_per_person: int, *, squares: bool = False
+) -> tuple[Fraction, bool]:
     """The most that one person's step costs, or the most of squared costs; and whether some step costs that much."""
     power = 2 if squares else 1
     going = changing = Fraction(0)
-    for asked, rate in answers:
+    summed = False
+    for one in answers:
+        asked, rate = one.query.contribution, one.noise.rate(one.scale)
+        assert isinstance(asked, EachPerson)
+        summed |= asked.attribute is not None
         most = asked.most(rows_per_person)
         going += (rate * most) ** power
         if rows_per_person > 1 and asked.attribute is not None:
             changing += (rate * (most - asked.least())) ** power
         elif rows_per_person > 1 and asked.rows > 1:
             changing += 2 * rate**power
-    summed = any(asked.attribute is not None for asked, _ in answers)
     return max(going, changing), going >= changing or not summed
 
 

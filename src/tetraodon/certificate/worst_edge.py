@@ -36,7 +36,6 @@ from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.query.contribution import Among, One, Table, among_all
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import Number
-from tetraodon.query.squared import squared
 
 
 def worst_edge(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool = False) -> Loss:
@@ -151,7 +150,7 @@ def _by_conditions(graph: SecretGraph, queries: Sequence[Weighted], given: Mappi
         return reduce(worse, (_in_class(graph, queries, given, squares, name, codes) for codes in classes))
     if graph.at_most == 1 and moving and about_parts(queries):
         return over_one_factor(graph, queries, given, search, squares=squares)
-    return over_steps_of_conditions(graph, queries, given, search)
+    return over_steps_of_conditions(graph, queries, given, search, squares=squares)
 
 
 def _in_class(
@@ -230,7 +229,7 @@ def _one(
     if name not in given.names:
         return LinearQuery(given, by), weight
     if given.names == (name,):
-        alone = (squared(given) if squares else given).alone(np.array(code))
+        alone = (given.squares if squares else given).alone(np.array(code))
         return LinearQuery(One(), by), weight * int(alone)
     if isinstance(given, Number) and given.times is not None:
         rest, times = given.at(name, code)

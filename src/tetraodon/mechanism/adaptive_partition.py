@@ -4,7 +4,7 @@ Where most records are in few places, most of the noise on a fixed table is in v
 ([QYL13], [ZXX16]): counts of wide parts first, then of the pieces of those that are large, while a part that is small
 is counted once more with all that is left for it. [LHM14] choose buckets first and measure them then; here what finds
 the parts is measured too, and used. No part is looked at outside the budget, and the whole is certified before any data
-is seen (`certificate/nonlinear_loss.py`).
+is seen (`query/adaptive_partition.py`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints
-from tetraodon.gate import Permit
 from tetraodon.mechanism.direct import free_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
-from tetraodon.query.adaptive_partition import FAN, Divided, Draw, Round, pooled, spread
+from tetraodon.query.adaptive_partition import FAN, Divided, Round, pooled, spread
 from tetraodon.query.contribution import One
-from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.linear import LinearQuery
 from tetraodon.query.query import SPARSE, EveryRange, EveryRectangle, ListedRanges, Query, Reading, RunningCounts
 
 # -- rounds fit -------------------------------------------------------------------------------------
@@ -258,21 +256,6 @@ class DividedParts(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return math.inf  # how uneven small parts are inside, no plan can know
 
-    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
-        return self._rounds(measurement, exact, permit.noise)
-
-    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
-        return self._rounds(measurement, exact, lambda _, __, shape: np.zeros(shape, np.int64))
-
-    @staticmethod
-    def _rounds(measurement: Measurement, exact: Ints, draw: Draw) -> Ints:
-        told = _divided(measurement).measure(exact, measurement.scale, draw)
-        return told.reshape(*exact.shape[: len(measurement.query.by)], -1)
-
-    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
-        parts = measurement.query.contribution
-        return isinstance(parts, Divided) and parts.could_tell(numbers, measurement.scale)
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         return fitted(at, measured)
 
@@ -296,12 +279,6 @@ class DividedParts(Mechanism):
 
 
 DIVIDED = DividedParts()
-
-
-def _divided(measurement: Measurement) -> Divided:
-    found = measurement.query.contribution
-    assert isinstance(found, Divided)
-    return found
 
 
 @lru_cache(maxsize=64)

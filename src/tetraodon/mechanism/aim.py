@@ -96,10 +96,6 @@ class ChosenForRecords(Direct):
 
         return draw_tables(_tables(measurement), exact, measurement.scale, measurement.noise, silent, farthest)
 
-    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
-        tables = measurement.query.contribution
-        return isinstance(tables, ChosenTables) and tables.told(numbers)
-
 
 CHOSEN = ChosenForRecords()
 
@@ -119,7 +115,7 @@ def draw_tables(
 ) -> Ints:
     """What is told of a table of records: `counted` has their codes, in bins, and how many have them.
 
-    Post  as `certificate/nonlinear_loss.py` says. Scores are whole: exact counts, and numbers that follow from what was
+    Post  as `query/aim.py` says. Scores are whole: exact counts, and numbers that follow from what was
           told before. Floats are in the latter alone, where they decide about nobody.
     """
     alone, wide = (scale * wider for wider in tables.wider(law))
@@ -241,7 +237,7 @@ def records_told(
 ) -> dict[str, Ints]:
     """The codes of `n` made-up records, by attribute, that have about the counts told. Within a bin all are alike."""
     rng, nowhere = np.random.default_rng(n + 1), np.zeros(n, np.int64)
-    given, chosen = tables.read(told)
+    given, chosen = tables.tables(told)
     if tables.modelled:
         made = _modelled(tables, given, chosen, scale, law).drawn(n, rng)
         codes = dict(zip(tables.names, made.T, strict=True))

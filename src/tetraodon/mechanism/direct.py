@@ -18,9 +18,9 @@ from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Marginal, known_query
 from tetraodon.policy.policy import Policy
-from tetraodon.query.contribution import Answerers, EachPerson, One
+from tetraodon.query.contribution import Answerers, One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.number import Number
+from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.query import Query
 
 # -- direct -----------------------------------------------------------------------------------------

@@ -206,9 +206,6 @@ class EdgeNoise(Mechanism):
         """A distance that every rectangle keeps from the truth."""
         return float(self._far(at, np.array([flow_errors(at).largest()]), confidence)[0])
 
-    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
-        return isinstance(measurement.query.contribution, Flows)
-
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The map as the noise left it, in records."""
         return measured[0].reshape(at.shape) / PARTS

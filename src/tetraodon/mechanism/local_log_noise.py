@@ -12,15 +12,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
-from typing import Any, ClassVar
+from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
-from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, weighted_reach
@@ -29,7 +27,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
 from tetraodon.query.levels import LevelSums
 from tetraodon.query.linear import LinearQuery, Measurement
-from tetraodon.query.local_log_noise import RATIO, Disguised, disguised_of
+from tetraodon.query.local_log_noise import RATIO, Disguised
 from tetraodon.query.number import Number
 from tetraodon.query.query import MeasuredSum, Query
 
@@ -85,16 +83,6 @@ class Disguise(Mechanism):
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return math.inf
 
-    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
-        return _shown(measurement).shown(exact, partial(permit.noise, measurement.noise, measurement.scale))
-
-    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
-        return _shown(measurement).shown(exact, lambda n: np.zeros(n, np.int64))
-
-    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
-        shown = disguised_of(measurement.query)
-        return type(shown) is self.shows and shown.told(numbers)
-
     def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
         found = TotalOfShown(_shown(measurement), measurement.scale, numbers)
         unit = measurement.query.contribution.unit
@@ -105,8 +93,8 @@ DISGUISE = Disguise()
 
 
 def _shown(measurement: Measurement) -> Disguised:
-    found = disguised_of(measurement.query)
-    assert found is not None
+    found = measurement.query.contribution
+    assert isinstance(found, Disguised)
     return found
 
 

@@ -6,17 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.certificate.nonlinear_loss import ranks_of
 from tetraodon.exact.arrays import Ints
-from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy
-from tetraodon.noise.joint_exponential import MOST_RECORDS, draw_by_rank, rank_reach, usual_error
+from tetraodon.noise.joint_exponential import MOST_RECORDS, rank_reach, usual_error
 from tetraodon.noise.sparse_sampling import MOST_VALUES
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
@@ -60,28 +55,12 @@ class ByRank(Mechanism):
         ranks = at.told(Ranks)
         return rank_reach(len(ranks.shares), ranks.size, at.scale, confidence)
 
-    def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
-        ranks = _ranks(measurement)
-        return draw_by_rank(exact, ranks.size, ranks.shares, measurement.scale, permit.coins)
-
-    def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
-        return _ranks(measurement).truth(exact)
-
-    def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
-        ranks = ranks_of(measurement.query)
-        return ranks is not None and ranks.told(numbers)
-
     def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
         """The values; how far their ranks are off is proved for as many records as `MOST_RECORDS`."""
-        ranks, many = _ranks(measurement), any(int(array.sum()) > MOST_RECORDS for array in exact)
+        ranks, many = measurement.query.contribution, any(int(array.sum()) > MOST_RECORDS for array in exact)
+        assert isinstance(ranks, Ranks)
         off = math.inf if many else rank_reach(len(ranks.shares), ranks.size, measurement.scale, CONFIDENCE)
         return MeasuredSum(numbers, ranks.unit, False, lambda _: off)
 
 
 RANKS = ByRank()
-
-
-def _ranks(measurement: Measurement) -> Ranks:
-    found = ranks_of(measurement.query)
-    assert found is not None
-    return found

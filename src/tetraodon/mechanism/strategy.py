@@ -23,7 +23,7 @@ from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
-from tetraodon.exact.arrays import Bools, Floats, Ints, with_noise
+from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
@@ -263,15 +263,15 @@ class Mechanism(ABC):
 
     def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
         """What is measured, with fresh noise as certified, given the exact numbers that it begins with."""
-        return with_noise(exact, measurement.noise_from(permit.noise, exact.shape))
+        return measurement.measured(exact, permit.noise, lambda: permit.coins)
 
     def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
         """What would be measured if all noise were zero."""
-        return exact
+        return measurement.query.contribution.noiseless(exact, measurement)
 
     def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
         """Whether numbers that somebody states, flat, could have been drawn for a measurement of this mechanism."""
-        return measurement.on_each
+        return measurement.query.contribution.could_tell(numbers, measurement.scale)
 
     def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum | None:
         """The sum that was measured, given the exact numbers of the strategy; None where noise was added to it."""

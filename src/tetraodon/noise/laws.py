@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -132,33 +132,9 @@ LONGEST = 2**22
 SLACK = 1e-9
 
 
-def quantile_of_sum(
-    law: NoiseLaw,
-    scale: Fraction,
-    terms: int,
-    confidence: Fraction,
-    bound: Callable[[Fraction, int, float], int],
-) -> int:
-    """The least t, or a little more, with P(|X_1 + ... + X_terms| <= t) >= confidence.
-
-    Pre   `bound(scale, terms, tail)` is a t with P(|sum| > t) <= tail.
-
-    A sum of more terms is more spread out, so beyond 64 the number of terms is rounded up to six binary digits: tables
-    of a million running counts need a few hundred quantiles.
-    """
-    rounding = 1 << max(0, terms.bit_length() - 6)
-    return _quantile(law, scale, -(-terms // rounding) * rounding, confidence, bound)
-
-
 @lru_cache(maxsize=4096)
-def _quantile(
-    law: NoiseLaw,
-    scale: Fraction,
-    terms: int,
-    confidence: Fraction,
-    bound: Callable[[Fraction, int, float], int],
-) -> int:
-    """As `quantile_of_sum`.
+def _quantile(law: ScaledLaw, scale: Fraction, terms: int, confidence: Fraction) -> int:
+    """The least t, or a little more, with P(|X_1 + ... + X_terms| <= t) >= confidence.
 
     Why   the power of the characteristic function, sampled at N points, is the law of the sum folded modulo N, and
           folding can only add `SLACK` in the range where Chernoff's bound leaves no more outside. Where N would be too
@@ -168,10 +144,10 @@ def _quantile(
         return 0
     if terms == 1:
         return law.quantile(scale, confidence)
-    reach = bound(scale, terms, SLACK)
+    reach = law.chernoff(scale, terms, SLACK)
     length = 1 << max(4, math.ceil(math.log2(2 * reach + 2)))
     if length > LONGEST:
-        return bound(scale, terms, 1 - float(confidence))
+        return law.chernoff(scale, terms, 1 - float(confidence))
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     folded = np.fft.irfft(law.characteristic(scale, angles) ** terms, n=length)
     inside = folded[0] + 2 * np.concatenate([[0.0], np.cumsum(folded[1 : length // 2])])
@@ -338,11 +314,38 @@ def _alike(
     return weights, scales, times, variance, largest
 
 
+class ScaledLaw(NoiseLaw):
+    """A law that widens with its scale, of which everything is worked out."""
+
+    __slots__ = ()
+
+    def rate(self, scale: Fraction) -> Fraction:
+        return 1 / scale
+
+    def exact_variance(self, scale: Fraction) -> float:
+        """The variance, which may round to 0."""
+        raise NotImplementedError
+
+    def chernoff(self, scale: Fraction, terms: int, tail: float) -> int:
+        """A t with P(|X_1 + ... + X_terms| > t) <= tail, by Chernoff's bound."""
+        raise NotImplementedError
+
+    def variance(self, scale: Fraction) -> float:
+        return max(self.exact_variance(scale), NEGLIGIBLE * self.smooth_variance(scale))
+
+    def sum_quantile(self, scale: Fraction, terms: int, confidence: Fraction) -> int:
+        """Why  a sum of more terms is more spread out, so beyond 64 their number is rounded up to six binary digits:
+        tables of a million running counts need a few hundred quantiles.
+        """
+        rounding = 1 << max(0, terms.bit_length() - 6)
+        return _quantile(self, scale, -(-terms // rounding) * rounding, confidence)
+
+
 # -- laplace ----------------------------------------------------------------------------------------
 # Discrete Laplace noise, which others call the two-sided geometric mechanism.
 
 
-class LaplaceNoise(NoiseLaw):
+class LaplaceNoise(ScaledLaw):
     """P(k) is proportional to e**(-|k| / scale), so that a shift by s costs |s| / scale, exactly ([HMD14] Thm 5.1).
 
     >>> round(LAPLACE.variance(Fraction(10)), 3), LAPLACE.rate(Fraction(4))
@@ -355,17 +358,14 @@ class LaplaceNoise(NoiseLaw):
     def currency(self) -> Currency:
         return Currency.PURE
 
-    def rate(self, scale: Fraction) -> Fraction:
-        return 1 / scale
-
     def draw(self, scale: Fraction, size: Size) -> Integers:
         return discrete_laplace(scale, size)
 
     def pmf(self, scale: Fraction, k: int) -> float:
         return laplace_pmf(scale, k)
 
-    def variance(self, scale: Fraction) -> float:
-        return max(laplace_variance(scale), NEGLIGIBLE * self.smooth_variance(scale))
+    def exact_variance(self, scale: Fraction) -> float:
+        return laplace_variance(scale)
 
     def smooth_variance(self, scale: Fraction) -> float:
         return 2 * float(scale) ** 2
@@ -378,22 +378,16 @@ class LaplaceNoise(NoiseLaw):
     def quantile(self, scale: Fraction, confidence: Fraction) -> int:
         return laplace_quantile(scale, confidence)
 
-    def sum_quantile(self, scale: Fraction, terms: int, confidence: Fraction) -> int:
-        return quantile_of_sum(self, scale, terms, confidence, _laplace_chernoff)
+    def chernoff(self, scale: Fraction, terms: int, tail: float) -> int:
+        """Why  the best of many exponential moments: log E e^{wX} = 2 log(1-p) - log(1 - p e^w) - log(1 - p e^-w)."""
+        s = float(scale)
+        tilt = np.geomspace(1e-6, 0.999999, 2000) / s
+        ends = np.log(-np.expm1(tilt - 1 / s)) + np.log(-np.expm1(-tilt - 1 / s))
+        log_moment = 2 * math.log(-math.expm1(-1 / s)) - ends
+        return math.ceil(float(np.min((terms * log_moment + math.log(2 / tail)) / tilt)))
 
     def reach(self, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:
         return laplace_reach(variance, largest, confidence)
-
-
-@lru_cache(maxsize=4096)
-def _laplace_chernoff(scale: Fraction, terms: int, tail: float) -> int:
-    """A t with P(|sum| > t) <= tail, from the best of many exponential moments."""
-    s = float(scale)
-    tilt = np.geomspace(1e-6, 0.999999, 2000) / s
-    # log E e^{wX} = 2 log(1-p) - log(1 - p e^w) - log(1 - p e^-w)
-    log_moment = 2 * math.log(-math.expm1(-1 / s)) - np.log(-np.expm1(tilt - 1 / s)) - np.log(-np.expm1(-tilt - 1 / s))
-    bounds = (terms * log_moment + math.log(2 / tail)) / tilt
-    return math.ceil(float(np.min(bounds)))
 
 
 LAPLACE = LaplaceNoise("laplace", "discrete Laplace")
@@ -403,7 +397,7 @@ LAPLACE = LaplaceNoise("laplace", "discrete Laplace")
 # Discrete Gaussian noise ([CKS20]).
 
 
-class GaussianNoise(NoiseLaw):
+class GaussianNoise(ScaledLaw):
     """P(k) is proportional to e**(-k**2 / (2 scale**2)), so that a shift by s costs rho = (s / scale)^2 / 2 in zCDP
     ([CKS20] Thm 4). It has no finite epsilon without a delta.
 
@@ -417,17 +411,14 @@ class GaussianNoise(NoiseLaw):
     def currency(self) -> Currency:
         return Currency.ZCDP
 
-    def rate(self, scale: Fraction) -> Fraction:
-        return 1 / scale
-
     def draw(self, scale: Fraction, size: Size) -> Integers:
         return discrete_gaussian(scale, size)
 
     def pmf(self, scale: Fraction, k: int) -> float:
         return gaussian_pmf(scale, k)
 
-    def variance(self, scale: Fraction) -> float:
-        return max(gaussian_variance(scale), NEGLIGIBLE * self.smooth_variance(scale))
+    def exact_variance(self, scale: Fraction) -> float:
+        return gaussian_variance(scale)
 
     def smooth_variance(self, scale: Fraction) -> float:
         return float(scale) ** 2
@@ -443,20 +434,14 @@ class GaussianNoise(NoiseLaw):
     def quantile(self, scale: Fraction, confidence: Fraction) -> int:
         return gaussian_quantile(scale, confidence)
 
-    def sum_quantile(self, scale: Fraction, terms: int, confidence: Fraction) -> int:
-        return quantile_of_sum(self, scale, terms, confidence, _gaussian_chernoff)
+    def chernoff(self, scale: Fraction, terms: int, tail: float) -> int:
+        """Why  E e^{wX} is e^(w^2 sigma^2 / 2) times the sum of e^(-(k - w sigma^2)^2 / (2 sigma^2)) over the same sum
+        without a shift, which is the largest (Poisson summation, [CKS20]). So it is at most that of a Gaussian.
+        """
+        return math.ceil(float(scale) * math.sqrt(2 * terms * math.log(2 / tail)))
 
     def reach(self, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:  # the variance decides
         return gaussian_reach(variance, confidence)
-
-
-def _gaussian_chernoff(scale: Fraction, terms: int, tail: float) -> int:
-    """A t with P(|sum| > t) <= tail, by Chernoff's bound.
-
-    Why   E e^{wX} is e^(w^2 sigma^2 / 2) times the sum of e^(-(k - w sigma^2)^2 / (2 sigma^2)) over the same sum
-          without a shift, which is the largest (Poisson summation, [CKS20]). So it is at most that of a Gaussian.
-    """
-    return math.ceil(float(scale) * math.sqrt(2 * terms * math.log(2 / tail)))
 
 
 GAUSSIAN = GaussianNoise("gaussian", "discrete Gaussian", "standard deviation", "sigma")

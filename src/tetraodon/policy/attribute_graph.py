@@ -134,8 +134,25 @@ class Remembering:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+class OneGraph:
+    """What graphs share that join all values by chains of edges."""
+
+    __slots__ = ()
+    size: int
+
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
+        """Whether pairs of values are secrets."""
+        raise NotImplementedError
+
+    def is_edge(self, x: int, y: int) -> bool:
+        return bool(self.adjacent(np.asarray(x), np.asarray(y)))
+
+    def components(self) -> Ints:
+        return np.zeros(self.size, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
-class Everything:
+class Everything(OneGraph):
     """Any two values are a secret."""
 
     size: int
@@ -144,17 +161,11 @@ class Everything:
     def edge_count(self) -> int:
         return self.size * (self.size - 1) // 2
 
-    def is_edge(self, x: int, y: int) -> bool:
-        return x != y
-
     def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.asarray(x != y)
 
     def distance(self, x: int, y: int) -> float:
         return 0 if x == y else 1
-
-    def components(self) -> Ints:
-        return np.zeros(self.size, np.int64)
 
     def edges(self) -> Iterator[tuple[Ints, Ints]]:
         for x in range(self.size - 1):
@@ -163,7 +174,7 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
-class Public:
+class Public(OneGraph):
     """No two values are a secret: anyone may learn the attribute."""
 
     size: int
@@ -171,9 +182,6 @@ class Public:
     @property
     def edge_count(self) -> int:
         return 0
-
-    def is_edge(self, x: int, y: int) -> bool:  # noqa: ARG002
-        return False
 
     def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.zeros(np.broadcast(x, y).shape, np.bool_)
@@ -189,7 +197,7 @@ class Public:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class Within(OneGraph):
     """Two values are a secret when they are at most `reach` positions apart ([HMD14] Eq. 7)."""
 
     size: int
@@ -204,17 +212,11 @@ class Within:
         reach = min(self.reach, self.size - 1)
         return reach * self.size - reach * (reach + 1) // 2
 
-    def is_edge(self, x: int, y: int) -> bool:
-        return 0 < abs(x - y) <= self.reach
-
     def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.asarray((x != y) & (np.abs(x - y) <= self.reach))
 
     def distance(self, x: int, y: int) -> float:
         return -(-abs(x - y) // self.reach)
-
-    def components(self) -> Ints:
-        return np.zeros(self.size, np.int64)
 
     def edges(self) -> Iterator[tuple[Ints, Ints]]:
         for gap in range(1, min(self.reach, self.size - 1) + 1):
@@ -223,7 +225,7 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class WithinOrMissing:
+class WithinOrMissing(OneGraph):
     """As `Within` among the values that are there; the last one, a missing value, is a secret from every other."""
 
     size: int
@@ -238,17 +240,11 @@ class WithinOrMissing:
     def edge_count(self) -> int:
         return self.there.edge_count + self.size - 1
 
-    def is_edge(self, x: int, y: int) -> bool:
-        return x != y and (max(x, y) == self.size - 1 or abs(x - y) <= self.reach)
-
     def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.asarray((x != y) & ((np.maximum(x, y) == self.size - 1) | (np.abs(x - y) <= self.reach)))
 
     def distance(self, x: int, y: int) -> float:
         return 0 if x == y else 1 if self.is_edge(x, y) else 2
-
-    def components(self) -> Ints:
-        return np.zeros(self.size, np.int64)
 
     def edges(self) -> Iterator[tuple[Ints, Ints]]:
         yield from self.there.edges()
@@ -407,10 +403,6 @@ class WithinShare(Within):
     def number(self, code: int) -> int:
         """The number that a code stands for, in units."""
         return self.first + self.stride * code
-
-    def is_edge(self, x: int, y: int) -> bool:
-        low, high = sorted((self.number(x), self.number(y)))
-        return low < high <= (1 + self.share) * low
 
     def adjacent(self, x: Ints, y: Ints) -> Bools:
         parts, grown = self.share.denominator, self.share.denominator + self.share.numerator

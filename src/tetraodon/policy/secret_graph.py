@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -13,7 +14,7 @@ import numpy as np
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.exact.arrays import Bools, Ints
-from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Everything, Public, Remembering
+from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Everything, Public, Remembering, WithinShare
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Known
 
@@ -207,6 +208,21 @@ class SecretGraph(Remembering):
         """Whether any two records are known to be a secret, which is plain differential privacy."""
         moving = [factor for factor in self.factors if factor.graph.size > 1]
         return self.groups is None and len(moving) <= self.at_most and all(factor.complete for factor in moving)
+
+    @property
+    def presence_alone(self) -> bool:
+        """Whether records come or go, and are never replaced."""
+        return self.absent and self.groups is None and not replace(self, absent=False).has_edges
+
+    def farthest_share(self, name: str) -> Fraction | None:
+        """By what share of its value a step changes a number at most: 0 for no change, None where it may be any."""
+        shares = []
+        for one in [self] if self.groups is None else [one for one, _ in self.by_graph]:
+            own = one.factor_of(name).graph
+            if not isinstance(own, Public | WithinShare):
+                return None
+            shares.append(own.share if isinstance(own, WithinShare) else Fraction(0))
+        return max(shares)
 
     def factor_of(self, name: str) -> Factor:
         """The factor an attribute belongs to."""

@@ -1,29 +1,55 @@
 """Counts of parts of a line or a map that are divided, round by round, where they are found to be large.
 
-This is no linear query. What is measured in a round depends on what was told in the rounds before it, and all rounds
-together lose what the counts of every part of every size would (`certificate/nonlinear_loss.py`).
+This is no linear query. Parts are measured in D rounds, from the widest to single values. Round l tells the counts of
+those parts whose whole was divided, with noise of scale 1 / r(l), at the rate r(l). A part that it does not divide is
+told once more, at the rate r(l + 1) + ... + r(D - 1), and then no more. Which parts a round looks at follows from what
+earlier rounds told, so that they are the same for two data sets once that is given: the logarithms of the likelihood
+ratios of all rounds add up, each as if its parts had been fixed before. Of two data sets let d(P) be by how much the
+counts of a part P differ.
+
+Bound     Round l loses at most r(l) times the sum of |d(P)| over the parts that it looks at. A part Q that is told once
+          more loses its rate times |d(Q)|. As |d(Q)| is at most the sum of |d(P)| over the parts P of Q of any one
+          later round, that is no more than the later rounds would lose inside Q. So all that is told loses at most
+
+              sum over rounds l and all parts P of round l of r(l) |d(P)|,
+
+          which is what Laplace noise on the counts of all parts of every round loses, at those rates. It holds for any
+          two data sets, so that several rows of a person, groups and attackers are priced as those counts are.
+
+Attained  Let the data sets differ in one record, which is u in the one and v in the other, and let round s be the first
+          that has u and v in different parts. Parts that hold both are told alike. Let each of them be told as so large
+          that it is divided, the parts of u as larger than any count and those of v as smaller than any. Such outputs
+          have a chance, and for them the two likelihoods differ by r(l) for every round l from s on, twice: for the
+          part of v is divided no further, and is told again at the rate of all rounds that are left. That is the bound.
+          It is the same with a record that comes or goes, where one of the two is missing, and with several rows of a
+          person that go the same way. Where known counts make several records differ at once, it is a bound only.
+
+[QYL13] divide once by noisy counts, and [ZXX16] as often as they are large; here small parts get all that is left.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.errors import QueryError
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Bools, Ints, with_noise
-from tetraodon.noise.laws import LAPLACE, NoiseLaw
-from tetraodon.query.number import NotLinear
+from tetraodon.noise.coins import Coins
+from tetraodon.noise.laws import LAPLACE
+from tetraodon.query.contribution import Among, Draw, NotLinear, One, Steps
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+
+# ruff: noqa: ARG002 - every contribution is asked in the same way
 
 Kind = TypeVar("Kind", bound=np.generic)
-Draw: TypeAlias = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
-"""What draws noise of a law and a scale."""
 FAN = {1: 8, 2: 4}
 """Into how many pieces a part is divided along each side, by how many sides there are."""
 FEWEST = 2
@@ -63,6 +89,7 @@ class Divided(NotLinear):
     sizes: tuple[int, ...]
     unit: Fraction = Fraction(1)
 
+    pure_only = True
     refusal: ClassVar = (QueryError, "counts of divided parts are no sums over records", "certify what dominates them")
 
     def __post_init__(self) -> None:
@@ -104,6 +131,47 @@ class Divided(NotLinear):
         """The scale of the last noise on a part that the round at a place does not divide."""
         return scale * sum(self.weights) / sum(self.weights[place + 1 :])
 
+    def parts(self, width: int) -> list[Split]:
+        """Splits by the parts of a width."""
+        if width == 1:
+            return [Split(name) for name in self.names]
+        sides = zip(self.names, self.sizes, strict=True)
+        return [Split(name, tuple(code // width for code in range(size))) for name, size in sides]
+
+    def dominating(self, measurement: Measurement, steps: Steps) -> list[Measurement]:
+        """The counts of all parts of every round."""
+        query = measurement.query
+        if isinstance(query.contribution, Among):
+            raise Refused("divided parts are priced for all records only", fix="ask without `where`")
+        return [
+            Measurement(LinearQuery(One(), (*query.by, *self.parts(width))), self.scale_of(measurement.scale, place))
+            for place, width in enumerate(self.widths)
+        ]
+
+    def attained(self, measurement: Measurement, steps: Steps) -> bool:
+        return not steps.known
+
+    def counted(self, query: LinearQuery, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
+        """The exact counts of all cells."""
+        return LinearQuery(One(), (*query.by, *self.parts(1))).evaluate(domain, codes, counts)
+
+    def measured(self, exact: NDArray[Any], measurement: Measurement, noise: Draw, coins: Callable[[], Coins]) -> Ints:
+        found = self.measure(exact, measurement.scale, noise)
+        return found.reshape(*exact.shape[: len(measurement.query.by)], -1)
+
+    def noiseless(self, exact: NDArray[Any], measurement: Measurement) -> Ints:
+        """Why  parts that are small are divided no further without noise, too."""
+        found = self.measure(exact, measurement.scale, lambda _, __, shape: np.zeros(shape, np.int64))
+        return found.reshape(*exact.shape[: len(measurement.query.by)], -1)
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "divided", "attributes": list(self.names)}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Divided:
+        attributes = [domain[name] for name in document["attributes"]]
+        return cls(tuple(a.name for a in attributes), tuple(a.size for a in attributes))
+
     def measure(self, cells: Ints, scale: Fraction, draw: Draw) -> Ints:
         """All rounds, one after the other; `draw` gives noise.
 
@@ -144,10 +212,10 @@ class Divided(NotLinear):
             if place < self.rounds - 1:
                 active = spread(divided, FAN[len(self.sizes)], self.grid(self.widths[place + 1]))
 
-    def could_tell(self, measured: Ints, scale: Fraction) -> bool:
-        """Whether these numbers could have been told: nothing is counted that was not there to be counted."""
+    def could_tell(self, numbers: Ints, scale: Fraction) -> bool:
+        """Why  nothing is counted that was not there to be counted."""
         try:
-            return bool(list(self.told(measured, scale)))
+            return bool(list(self.told(numbers, scale)))
         except QueryError:
             return False
 

@@ -2,30 +2,49 @@
 
 This is no linear query. First every attribute is counted by itself, with noise; then, round by round, a table of
 attributes is drawn with chances that rise with how far off its counts still are, and counted, with noise
-(`mechanism/aim.py`). What that costs is at most what linear queries cost (`certificate/nonlinear_loss.py`).
+(`mechanism/aim.py`).
+
+Of two data sets that differ in one record, let H_q be the L1 distance of their tables q, and H that of the table of all
+attributes that are not free. No H_q is larger than H. A table q is chosen with a chance proportional to e^(w S_q / b),
+where S_q is the L1 distance of its counts from numbers that follow from what was told before, less a constant, and w is
+its number of attributes over the most that a table has, at most 1:
+
+- w S_q differs by at most H_q, by the triangle inequality. So every weight, and the sum of all, changes by a factor of
+  e^(H / b) at most, and a chance by e^(2H / b): the loss of Laplace noise of scale b / 2 on the table of everything.
+  The log of the ratio lies in an interval of length 2H / b, so that by Hoeffding's lemma the choice is
+  (H / b)^2 / 2-zCDP ([CR21]). Where a record is replaced H^2 is at most twice the squared L2 distance: the loss of
+  Gaussian noise of scale b / sqrt(2). Where one comes or goes both are 1: that of scale b. So if presence alone is a
+  secret, choices cost half as much.
+- The table chosen then gets noise of scale s. It moves only where one of its attributes does, and by as much as one
+  attribute by itself. So `rounds` of them lose no more than that many tables of everything; and if at most d of them
+  share an attribute, no more than d tables of each attribute by itself.
+
+What comes later depends on what was told before and on nothing else, so that on every way the losses add up; for zCDP
+that is [FZ21]. One row changes at a time: several rows of a person are several such steps. Where counts are known,
+neighbours differ in several records whose single tables may cancel while larger ones do not, and this is refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import isqrt
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from tetraodon.errors import QueryError
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Ints
 from tetraodon.noise.laws import Currency, NoiseLaw
-from tetraodon.query.number import NotLinear
+from tetraodon.query.contribution import Among, NotLinear, One, Steps, whole
+from tetraodon.query.linear import LinearQuery, Measurement, Split, split_document, split_from
 
-if TYPE_CHECKING:
-    from tetraodon.query.linear import Split
-
+# ruff: noqa: ARG002 - every contribution is asked in the same way
 
 # -- cliques ----------------------------------------------------------------------------------------
 # Which tables a model of some tables has to hold: they are joined until they hang together like a tree.
@@ -102,6 +121,64 @@ class ChosenTables(NotLinear):
             raise QueryError("no tables can be chosen of these attributes", fix="name some that are secret, each once")
         if not 0 <= self.rounds <= len(self.candidates) or self.most < 0:
             raise QueryError("so many tables cannot be chosen", fix=f"choose up to {len(self.candidates)}")
+
+    def unpriced(self, measurement: Measurement) -> str:
+        return "" if measurement.scale else "tables chosen without noise"
+
+    def dominating(self, measurement: Measurement, steps: Steps) -> list[Measurement]:
+        if isinstance(measurement.query.contribution, Among):
+            self._refuse()
+        if steps.known:
+            raise Refused(
+                "tables that are chosen are not priced beside known counts",
+                fix="release histograms, or no `synthetic`",
+            )
+        pure, secret = measurement.noise.currency is Currency.PURE, [self.splits[place] for place in self.secret]
+        alone, choice = (measurement.scale * wider for wider in self.wider(measurement.noise))
+
+        def copies(query: LinearQuery, scale: Fraction, times: int) -> list[Measurement]:
+            """What loses as much as so many measurements of a query, exactly: losses add up, or their squares do."""
+            return [
+                Measurement(query, scale / part, measurement.noise)
+                for part in ((times,) if pure else four_squares(times))
+            ]
+
+        found = []
+        for split in secret:
+            single = LinearQuery(One(), (split,))
+            found.append(Measurement(single, alone, measurement.noise))
+            found += copies(single, measurement.scale, self.most) if self.most else []
+        if self.rounds:
+            everything, times = LinearQuery(One(), tuple(secret)), 1 if steps.presence_alone and not pure else 2
+            found += copies(everything, choice, times * self.rounds)
+            found += [] if self.most else copies(everything, measurement.scale, self.rounds)
+        if self.total:
+            free = tuple(self.splits[place] for place in self.free)
+            found.append(Measurement(LinearQuery(One(), free), Fraction(0)))
+        return found
+
+    def attained(self, measurement: Measurement, steps: Steps) -> bool:
+        return False
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "kind": "chosen tables",
+            "of": [split_document(split) for split in self.splits],
+            "tables": self.rounds,
+            "most": self.most,
+            "free": list(self.free),
+            "total": self.total,
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> ChosenTables:
+        of = tuple(split_from(split, domain) for split in document["of"])
+        sizes = tuple(split.size(domain) for split in of)
+        rounds, most = (whole(document[key], 0, len(of) ** 3) for key in ("tables", "most"))
+        free = tuple(whole(place, 0, len(of) - 1) for place in document["free"])
+        if type(document["total"]) is not bool:
+            raise ValueError("a total that is neither told nor not")
+        return cls(of, sizes, rounds, most, free, document["total"])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,7 +257,7 @@ class ChosenTables(NotLinear):
         root = times if noise.currency is Currency.PURE else Fraction(isqrt(int(100 * times)), 10)
         return alone, choice * max(root, Fraction(1))
 
-    def read(self, told: Ints) -> tuple[list[tuple[tuple[int, ...], Ints]], list[tuple[Places, Ints]]]:
+    def tables(self, told: Ints) -> tuple[list[tuple[tuple[int, ...], Ints]], list[tuple[Places, Ints]]]:
         """The tables that are given, and those that were chosen, from the numbers told.
 
         Raises ValueError where no such numbers could have been told.
@@ -202,15 +279,14 @@ class ChosenTables(NotLinear):
             chosen += [(table, cells)] if table else []
         return given, chosen
 
-    def counted(self, codes: Ints, counts: Ints) -> Ints:
+    def counted(self, query: LinearQuery, domain: Domain, codes: Ints, counts: Ints) -> Ints:
         """Records as rows: the bin of each attribute, and how many have these."""
         bins = [split.of(codes[:, place]) for place, split in enumerate(self.splits)]
         return np.column_stack([*bins, counts]).astype(np.int64)
 
-    def told(self, numbers: Ints) -> bool:
-        """Whether these could have been told."""
+    def could_tell(self, numbers: Ints, scale: Fraction) -> bool:
         try:
-            given, _ = self.read(numbers)
+            given, _ = self.tables(numbers)
         except ValueError:
             return False
         exact = [table for places, table in given if set(places) <= set(self.free)]
@@ -222,3 +298,19 @@ class ChosenTables(NotLinear):
         found[:WAYS] = (*table, *(-1 for _ in range(WAYS - len(table))))
         found[WAYS : WAYS + len(cells)] = cells
         return found
+
+
+@lru_cache(maxsize=1024)
+def four_squares(number: int, parts: int = 4) -> tuple[int, ...]:
+    """Whole numbers, four at most, whose squares add up to a number, as there always are (Lagrange); else none.
+
+    >>> four_squares(19), four_squares(7), four_squares(7, parts=3)
+    ((4, 1, 1, 1), (2, 1, 1, 1), ())
+    """
+    for first in range(isqrt(number), 0, -1):
+        rest = number - first**2
+        if not rest:
+            return (first,)
+        if parts > 1 and (found := four_squares(rest, parts - 1)):
+            return (first, *found)
+    return ()

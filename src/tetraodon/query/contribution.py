@@ -3,41 +3,692 @@
 A contribution is the column function a(x) of a linear query. The certificate needs two things of it, both
 in whole numbers of `unit`: how much a record adds by itself, `alone(x) = sum |a_i(x)|`, and how much is
 moved when a record changes, `apart(x, y) = sum |a_i(x) - a_i(y)|`. Cells are those of the
-contribution's own attributes, numbered row by row.
+contribution's own attributes, numbered row by row. Gaussian noise needs the same with squares: `squares`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tetraodon.domain import Attribute
-from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Bools, Ints, fits, sum_by
-from tetraodon.query.adaptive_partition import Divided
-from tetraodon.query.aim import ChosenTables
-from tetraodon.query.edge_flows import Flows
-from tetraodon.query.local_log_noise import Disguised
-from tetraodon.query.number import AddedUp, AlongOne, NotLinear, Number, writable
-from tetraodon.query.ranks import Ranks
-from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
-from tetraodon.query.soft_bins import Product, Soft
-from tetraodon.query.weighted_margins import WeighedMargins
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError, Refused, TetraodonError
+from tetraodon.exact.arrays import Bools, Ints, fits, sum_by, with_noise
+from tetraodon.noise.coins import Coins
+from tetraodon.noise.laws import LAPLACE, NoiseLaw
+
+if TYPE_CHECKING:
+    from tetraodon.query.linear import LinearQuery, Measurement
 
 # ruff: noqa: ARG002 - every contribution is asked in the same way
+
+UNIT_LIMIT = 2**40
+"""Parts that a record may be divided into, so that sums of parts and their noise are exact in 64 bits."""
+WRITE_LIMIT = 50_000_000
+"""Entries that a matrix may have which is written out."""
+
+
+Draw: TypeAlias = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
+"""What draws noise of a law and a scale."""
+
+
+class Steps(Protocol):
+    """What a non-linear mechanism asks about the data sets that noise must hide from each other."""
+
+    @property
+    def known(self) -> object:
+        """Whatever is true where counts are known, so that neighbours differ in several records."""
+
+    @property
+    def presence_alone(self) -> bool:
+        """Whether records come or go, and are never replaced."""
+
+    def farthest_share(self, name: str) -> Fraction | None:
+        """By what share of its value a step changes a number at most; None where it may be any change."""
+
+
+class Contribution:
+    """The column function of a query. What a kind does not say about itself is what the slowest of them needs."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def names(self) -> tuple[str, ...]: ...
+        @property
+        def rows(self) -> int: ...
+        @property
+        def unit(self) -> Fraction: ...
+
+    smoothed_squares: ClassVar[bool] = False
+    """Whether its squares are `smoothed`, and `highest_first`."""
+    squares_by_gap: ClassVar[bool] = False
+    """Whether its squares are `by_gap`."""
+
+    # -- what the certificate asks ---------------------------------------------------------------
+
+    def alone(self, x: Ints) -> Ints:
+        """The sum of |a_i(x)|."""
+        raise NotImplementedError
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        """The sum of |a_i(x) - a_i(y)|."""
+        raise NotImplementedError
+
+    def squared_alone(self, x: Ints) -> Ints:
+        """The sum of a_i(x)^2."""
+        raise NotImplementedError
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        """The sum of (a_i(x) - a_i(y))^2."""
+        raise NotImplementedError
+
+    def columns(self) -> Ints:
+        """The rows a_i over all cells, written out."""
+        raise NotImplementedError
+
+    def potential(self, x: Ints) -> Ints | None:
+        """Numbers whose differences are `apart`, or None where there are no such."""
+        return None
+
+    @property
+    def squares(self) -> Contribution:
+        """The same for the L2 distance."""
+        return self if self.zeros_and_ones else Squared(self)
+
+    @property
+    def on_each(self) -> bool:
+        """Whether each answer has noise of its own, and no earlier output decides what is measured."""
+        return True
+
+    @property
+    def pure_only(self) -> bool:
+        """Whether it is priced with Laplace noise alone, and not beside Gaussian noise."""
+        return False
+
+    @property
+    def zeros_and_ones(self) -> bool:
+        """Whether a record adds one to an answer, in units, or nothing."""
+        return False
+
+    @property
+    def signed(self) -> bool:
+        """Whether a record can take from an answer what another adds, so that (a - b)^2 may exceed a^2 + b^2."""
+        return False
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is a linear function of one attribute's code, up to signs, or the square of one."""
+        return False
+
+    @property
+    def convex(self) -> bool:
+        """Whether, for steps of one length, what is moved is convex in where they begin along any one attribute: that
+        of linear functions, of products of them, and of squared distances from the middle.
+        """
+        return self.linear
+
+    @property
+    def linear_if_answered(self) -> bool:
+        """Whether it is `linear` but for a last code that stands apart."""
+        return False
+
+    @property
+    def by_length(self) -> bool:
+        """Whether `most_moved` bounds what steps of each length move, and longer steps move no less."""
+        return self.linear
+
+    @property
+    def by_gap(self) -> bool:
+        """Whether every step of a length moves as much, wherever it begins."""
+        return False
+
+    @property
+    def smoothed(self) -> bool:
+        """Whether it is made of smoothed counts: a step from code 0 moves them by `most_moved`, if any does."""
+        return False
+
+    @property
+    def highest_first(self) -> bool:
+        """Whether no record adds more than one of code 0."""
+        return False
+
+    def most_moved(self, gap: Ints) -> Ints:
+        """No less than what steps up to these lengths move. Pre: `by_length` or `smoothed`."""
+        return np.asarray(self.apart(np.zeros_like(gap), gap))
+
+    def worst_lengths(self, reach: int) -> Ints:
+        """Lengths up to `reach`, one of which moves the most from code 0. Pre: `by_gap` or `smoothed`."""
+        return np.array([reach])
+
+    def squared_most(self, gap: Ints) -> Ints:
+        """`most_moved` of the squares."""
+        return np.asarray(self.squared_apart(np.zeros_like(gap), gap))
+
+    def squared_worst_lengths(self, reach: int) -> Ints:
+        """`worst_lengths` of the squares."""
+        return np.array([reach])
+
+    # -- counting ------------------------------------------------------------------------------
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        """What records add, in units, for each of some groups, from counts of cells with these codes of its attributes.
+
+        Post  exact.
+        """
+        raise NotImplementedError
+
+    def counted(self, query: LinearQuery, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
+        """What is measured of the cells of a query that has this contribution."""
+        return query.evaluate(domain, codes, counts)
+
+    def measured(self, exact: NDArray[Any], measurement: Measurement, noise: Draw, coins: Callable[[], Coins]) -> Ints:
+        """What is released of `counted`: each answer with noise of its own."""
+        return with_noise(exact, noise(measurement.noise, measurement.scale, exact.shape))
+
+    def noiseless(self, exact: NDArray[Any], measurement: Measurement) -> Ints:
+        """What would be released of `counted` without any noise."""
+        return exact
+
+    # -- what is not linear --------------------------------------------------------------------
+
+    def unpriced(self, measurement: Measurement) -> str:
+        """Why the noise of a measurement has no price, in a few words; else nothing."""
+        return ""
+
+    def dominating(self, measurement: Measurement, steps: Steps) -> list[Measurement]:
+        """Linear measurements that lose as much or more between any two data sets of these steps."""
+        return [measurement]
+
+    def attained(self, measurement: Measurement, steps: Steps) -> bool:
+        """Whether no more is lost by what is `dominating`."""
+        return True
+
+    def could_tell(self, numbers: Ints, scale: Fraction) -> bool:
+        """Whether noise of a scale could lead to these numbers."""
+        return True
+
+    # -- documents -----------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """How it is written in a release."""
+        raise AssertionError(f"{type(self).__name__} is never measured itself")
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Contribution:
+        """The contribution that a document describes. Raises ValueError for one that no plan would have."""
+        raise NotImplementedError
+
+
+def whole(number: Any, least: int, most: int) -> int:
+    """A whole number of a document, within what a plan would have."""
+    if type(number) is not int or not least <= number <= most:
+        raise ValueError("a number that no plan would have")
+    return number
+
+
+def weights_text(weights: Ints) -> str:
+    """Weights in one line: there may be a hundred thousand of them."""
+    return " ".join(map(str, weights.tolist()))
+
+
+def weights_from(text: str, most: int) -> list[int]:
+    """Weights of a document, none longer than `most_moved`."""
+    return [whole(int(weight), -most, most) for weight in str.split(text, " ")]  # a TypeError for what is no text
+
+
+def writable(entries: int) -> None:
+    """Refuse a matrix that is too large."""
+    if entries > WRITE_LIMIT:
+        raise Refused("the matrix is too large to be written out", fix="use fewer or coarser attributes")
+
+
+class NotLinear(Contribution):
+    """A contribution that is priced by linear queries that dominate it: what single records add has no meaning."""
+
+    refusal: ClassVar[tuple[type[TetraodonError], str, str]]
+    """The error for whoever asks for it all the same: its kind, what it says, and how to mend it."""
+    on_each = False
+
+    def alone(self, x: Ints) -> NoReturn:
+        self._refuse()
+
+    def apart(self, x: Ints, y: Ints) -> NoReturn:
+        self._refuse()
+
+    def potential(self, x: Ints) -> NoReturn:
+        self._refuse()
+
+    def columns(self) -> NoReturn:
+        self._refuse()
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        raise Refused("people, and what is not linear, are not added up row by row", fix="ask about rows")
+
+    def unpriced(self, measurement: Measurement) -> str:
+        if self.pure_only and (measurement.noise is not LAPLACE or not measurement.scale):
+            return "values drawn by a law that is not priced"
+        return ""
+
+    def _refuse(self) -> NoReturn:
+        kind, what, fix = self.refusal
+        raise kind(what, fix=fix)
+
+
+class AddedUp(Contribution):
+    """A contribution that is a function of counts: each record adds a column to the answers."""
+
+    too_long: ClassVar[tuple[str, str]] = ("the numbers are too long for exact arithmetic", "use smaller weights")
+    """What is said where `heaviest` does not fit, and how to mend it."""
+
+    @property
+    def heaviest(self) -> int:
+        """No less than the most that one record adds to any answer, or to anything on the way to it, in units."""
+        return 1
+
+    @cached_property
+    def _alone(self) -> Ints:
+        return np.asarray(np.abs(self.columns()).sum(axis=0))
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(self._alone[x])
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        columns = self.columns()
+        moved = np.zeros(np.broadcast(x, y).shape, columns.dtype)
+        for row in columns:
+            moved += np.abs(row[x] - row[y])
+        return moved
+
+    def squared_alone(self, x: Ints) -> Ints:
+        return np.asarray(square(self.columns())[:, x].sum(axis=0))
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        columns = self.columns()
+        moved = np.zeros(np.broadcast(x, y).shape, square(2 * columns).dtype)
+        for row in columns:
+            moved = moved + square(row[x] - row[y])
+        return moved
+
+    def add_up(self, table: Ints) -> Ints:
+        """The answers, in units, of counts along the last axis."""
+        raise NotImplementedError
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        if not fits(self.heaviest):
+            what, fix = self.too_long
+            raise Refused(what, fix=fix)
+        size = math.prod(sizes)
+        table = sum_by(groups * size, place * size + np.ravel_multi_index(tuple(codes), sizes), counts)
+        return self.add_up(table.reshape(groups, size))
+
+
+class AlongOne(AddedUp):
+    """The same for the values of one attribute."""
+
+    name: str
+    size: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def columns(self) -> Ints:
+        writable(self.rows * self.size)
+        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Squared(Contribution):
+    """What one record adds to the squares of answers: sum a_i(x)^2 and sum (a_i(x) - a_i(y))^2, in squares of the unit.
+
+    >>> weight = Squared(Table(("a",), np.array([[0, 3], [1, 1]])))
+    >>> weight.alone(np.array([0, 1])).tolist(), weight.apart(np.array([0]), np.array([1])).tolist()
+    ([1, 10], [9])
+    """
+
+    of: Contribution
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.of.names
+
+    @property
+    def linear(self) -> bool:
+        """Why  the square of one linear function is convex."""
+        return self.of.linear and self.of.rows == 1
+
+    @property
+    def convex(self) -> bool:
+        return self.of.convex and self.of.rows == 1
+
+    @property
+    def linear_if_answered(self) -> bool:
+        return self.of.linear_if_answered
+
+    @property
+    def by_gap(self) -> bool:
+        return self.of.squares_by_gap
+
+    @property
+    def smoothed(self) -> bool:
+        return self.of.smoothed_squares
+
+    @property
+    def highest_first(self) -> bool:
+        return self.of.smoothed_squares
+
+    @property
+    def signed(self) -> bool:
+        return self.of.signed
+
+    def alone(self, x: Ints) -> Ints:
+        return self.of.squared_alone(x)
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return self.of.squared_apart(x, y)
+
+    def columns(self) -> Ints:
+        """The rows themselves: cells with equal columns have equal squares."""
+        return self.of.columns()
+
+    def most_moved(self, gap: Ints) -> Ints:
+        return self.of.squared_most(gap)
+
+    def worst_lengths(self, reach: int) -> Ints:
+        return self.of.squared_worst_lengths(reach)
+
+
+def square(numbers: Ints) -> Ints:
+    """Squares, in Python integers where 64 bits do not suffice."""
+    given = np.asarray(numbers)
+    longest = int(np.abs(given).max(initial=0))
+    return given * given if longest < 2**31 else given.astype(object) ** 2
+
+
+# -- kinds ------------------------------------------------------------------------------------------
+
+PARTS_LIMIT = 10_000
+"""The finest parts that weights are written in, and the largest weight: products with counts stay whole numbers."""
+WIDTHS = 20
+"""No search begins with more weighted sums for each value."""
+
+
+@dataclass(frozen=True)
+class One(AddedUp):
+    """Every record counts one."""
+
+    names: tuple[str, ...] = ()
+    rows: int = 1
+    unit: Fraction = Fraction(1)
+
+    zeros_and_ones = linear = linear_if_answered = highest_first = True
+
+    def alone(self, x: Ints) -> Ints:
+        return np.ones(np.shape(x), np.int64)
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return np.zeros(np.broadcast(x, y).shape, np.int64)
+
+    def potential(self, x: Ints) -> Ints | None:
+        return np.zeros(np.shape(x), np.int64)
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        return sum_by(groups, place, counts)
+
+    def columns(self) -> Ints:
+        return np.ones((1, 1), np.int64)
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "records"}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> One:  # noqa: ARG003
+        return cls()
+
+
+@dataclass(frozen=True)
+class Answerers(AddedUp):
+    """Everybody counts one whose value is not missing, where missing values stand apart: they have the last code."""
+
+    names: tuple[str, ...]
+    size: int
+    rows: int = 1
+    unit: Fraction = Fraction(1)
+
+    zeros_and_ones = linear_if_answered = True
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(np.asarray(x) < self.size - 1).astype(np.int64)
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(np.abs(self.alone(x) - self.alone(y)))
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        return sum_by(groups, place, counts * self.alone(codes[0]))
+
+    def columns(self) -> Ints:
+        writable(self.size)
+        return self.alone(np.arange(self.size))[None, :]
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "answerers", "attribute": self.names[0]}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Answerers:
+        attribute = domain[document["attribute"]]
+        whole(int(attribute.separate), 1, 1)
+        return cls((attribute.name,), attribute.size)
+
+
+@dataclass(frozen=True)
+class Prefix(AlongOne):
+    """Running counts of an ordered attribute: row p counts the records with code at most p ([HMD14] Eq. 11).
+
+    With `rows` one less than the size, the last running count, the total, is left out.
+    """
+
+    name: str
+    size: int
+    rows: int
+    unit: Fraction = Fraction(1)
+
+    zeros_and_ones = True
+
+    @property
+    def linear(self) -> bool:
+        return self.rows >= self.size - 1
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(self.rows - np.minimum(x, self.rows))
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(np.abs(np.minimum(x, self.rows) - np.minimum(y, self.rows)))
+
+    def potential(self, x: Ints) -> Ints | None:
+        return np.minimum(x, self.rows)
+
+    def add_up(self, table: Ints) -> Ints:
+        return np.cumsum(table, axis=-1)[..., : self.rows]
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "running", "attribute": self.name, "rows": self.rows}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Prefix:
+        attribute = domain[document["attribute"]]
+        return cls(attribute.name, attribute.size, whole(document["rows"], 1, attribute.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Table(AddedUp):
+    """Given rows over the cells of some attributes: predicates, listed ranges, or any small matrix."""
+
+    names: tuple[str, ...]
+    matrix: Ints
+    unit: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise QueryError("a table of rows looks at no attribute", fix="name at least one attribute")
+
+    @property
+    def rows(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def zeros_and_ones(self) -> bool:
+        return bool(np.isin(self.matrix, (0, 1)).all())
+
+    @property
+    def signed(self) -> bool:
+        return bool((self.matrix < 0).any())
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        cell = np.ravel_multi_index(tuple(codes), sizes)
+        return np.stack([sum_by(groups, place, row[cell] * counts) for row in self.matrix], axis=-1)
+
+    def columns(self) -> Ints:
+        return self.matrix
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "asked"}
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSums(Table):
+    """Values of one attribute, each with a weight of its own, then sums of them with weights that were searched for: no
+    question asks them.
+
+    >>> sums = WeightedSums.of("a", np.array([3, 2]), np.array([[1, 1]]), Fraction(1, 4))
+    >>> sums.matrix.tolist(), sums.apart(np.array([0]), np.array([1])).tolist()
+    ([[3, 0], [0, 2], [1, 1]], [5])
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first = self.matrix[: self.matrix.shape[1]]
+        if first.shape[0] != first.shape[1] or np.count_nonzero(first) != np.count_nonzero(np.diag(first)):
+            raise QueryError("weighted sums do not begin with single values", fix="give a weight for each value first")
+
+    @classmethod
+    def of(cls, name: str, single: Ints, sums: Ints, unit: Fraction) -> WeightedSums:
+        return cls((name,), np.concatenate([np.diag(single), sums]), unit)
+
+    @property
+    def single(self) -> Ints:
+        """The weight of each value by itself."""
+        return np.diag(self.matrix)
+
+    @property
+    def sums(self) -> Ints:
+        """The weights of the values in each sum."""
+        return self.matrix[self.matrix.shape[1] :]
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        moved = np.where(x == y, 0, np.abs(self.single)[x] + np.abs(self.single)[y])
+        for row in self.sums:
+            moved += np.abs(row[x] - row[y])
+        return moved
+
+    def add_up(self, table: Ints) -> Ints:
+        """Their values, in units, for every row of counts."""
+        return np.concatenate([table * self.single, table @ self.sums.T], axis=-1)
+
+    def document(self) -> dict[str, Any]:
+        rows = {"single": weights_text(self.single), "rows": [weights_text(row) for row in self.sums]}
+        return {"kind": "weighted sums", "attribute": self.names[0], "parts": self.unit.denominator, **rows}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> WeightedSums:
+        attribute, parts = domain[document["attribute"]], whole(document["parts"], 1, PARTS_LIMIT)
+        single, *rows = (weights_from(row, parts * PARTS_LIMIT) for row in (document["single"], *document["rows"]))
+        if not 1 <= len(rows) <= attribute.size * WIDTHS or any(len(row) != attribute.size for row in (single, *rows)):
+            raise ValueError("weights that are not those of the attribute")
+        if min(single) <= 0:
+            raise ValueError("single values without a weight")
+        return cls.of(attribute.name, np.array(single), np.array(rows), Fraction(1, parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Beyond(Table):
+    """How many records are beyond each step of a tree of values: one row for every value that is not a root.
+
+    `parents` gives the value that each is reached from; a root is its own parent, and there may be several trees.
+
+    >>> Beyond.of("a", (0, 0, 1)).matrix.tolist()
+    [[0, 1, 1], [0, 0, 1]]
+    """
+
+    parents: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, parents: tuple[int, ...]) -> Beyond:
+        above = np.array(parents, np.int64)
+        writable(len(above) ** 2)
+        at = np.arange(len(above))
+        rows = np.zeros((len(above), len(above)), np.int64)
+        reached = at
+        for _ in range(len(above)):
+            rows[reached, at] = 1
+            reached = above[reached]
+        if not np.array_equal(above[reached], reached):
+            raise QueryError("values are reached from each other in a ring", fix="give a root to every tree")
+        return cls((name,), rows[above != at], parents=parents)
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "beyond", "attribute": self.names[0], "parents": list(self.parents)}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Beyond:
+        attribute = domain[document["attribute"]]
+        places = whole(len(document["parents"]), attribute.size, attribute.size)
+        return cls.of(attribute.name, tuple(whole(place, 0, places - 1) for place in document["parents"]))
+
+
+@dataclass(frozen=True)
+class AllRanges(AlongOne):
+    """Every range of an ordered attribute: row (l, h) counts the records with l <= code <= h."""
+
+    name: str
+    size: int
+    unit: Fraction = Fraction(1)
+
+    zeros_and_ones = by_gap = True
+
+    @property
+    def rows(self) -> int:
+        return self.size * (self.size + 1) // 2
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray((x + 1) * (self.size - x))
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        """Why  with x < y, ranges that hold x alone number (x+1)(y-x), those with y alone (y-x)(N-y)."""
+        gap = np.abs(x - y)
+        return np.asarray(gap * (self.size + 1 - gap))
+
+    def worst_lengths(self, reach: int) -> Ints:
+        return np.array([min(reach, (self.size + 1) // 2)])
+
+    def add_up(self, table: Ints) -> Ints:
+        low, high = np.triu_indices(self.size)
+        before = np.insert(np.cumsum(table, axis=-1), 0, 0, axis=-1)
+        return np.asarray(before[..., high + 1] - before[..., low])
+
 
 # -- among ------------------------------------------------------------------------------------------
 # What a contribution adds for some of the records: those for which a condition holds; all others add nothing.
 
 
 @dataclass(frozen=True)
-class Among:
+class Among(Contribution):
     """A contribution of the records for which a condition holds.
 
     `names` are the attributes of `inner`, and then those that the condition alone looks at; `sizes` how many values
@@ -45,7 +696,6 @@ class Among:
     it holds. `inner` is about values that such records can have: along its attributes its codes begin at `first`, and
     there are `within` of them.
 
-    >>> from tetraodon.query.contribution import Prefix
     >>> grown = Among(Prefix("age", 2, 2), ("age", "sex"), (3, 2), ("age",), bytes([0, 1, 1]), (1,), (2,))
     >>> grown.alone(np.arange(6)).tolist(), grown.apart(np.array([0, 2]), np.array([4, 4])).tolist()
     ([0, 0, 2, 2, 1, 1], [1, 1])
@@ -98,8 +748,46 @@ class Among:
         moved = np.where(here & there, moved, 0)
         return np.where(here & ~there, one, np.where(there & ~here, other, moved))
 
-    def potential(self, x: Ints) -> Ints | None:
-        return None
+    @property
+    def zeros_and_ones(self) -> bool:
+        return self.inner.zeros_and_ones
+
+    @property
+    def signed(self) -> bool:
+        return self.inner.signed
+
+    @property
+    def squares(self) -> Among:
+        return replace(self, inner=self.inner.squares)
+
+    @property
+    def on_each(self) -> bool:
+        return self.inner.on_each
+
+    @property
+    def pure_only(self) -> bool:
+        return self.inner.pure_only
+
+    def unpriced(self, measurement: Measurement) -> str:
+        return self.inner.unpriced(measurement)
+
+    def attained(self, measurement: Measurement, steps: Steps) -> bool:
+        return self.inner.attained(measurement, steps)
+
+    def dominating(self, measurement: Measurement, steps: Steps) -> list[Measurement]:
+        return self.inner.dominating(measurement, steps)
+
+    def counted(self, query: LinearQuery, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
+        return self.inner.counted(query, domain, codes, counts)
+
+    def measured(self, exact: NDArray[Any], measurement: Measurement, noise: Draw, coins: Callable[[], Coins]) -> Ints:
+        return self.inner.measured(exact, measurement, noise, coins)
+
+    def noiseless(self, exact: NDArray[Any], measurement: Measurement) -> Ints:
+        return self.inner.noiseless(exact, measurement)
+
+    def could_tell(self, numbers: Ints, scale: Fraction) -> bool:
+        return self.inner.could_tell(numbers, scale)
 
     def columns(self) -> Ints:
         inner, size = self.inner.columns(), math.prod(self.sizes)
@@ -151,328 +839,3 @@ class Among:
 def among_all(contribution: Contribution, sizes: tuple[int, ...]) -> Among:
     """A contribution of all records, written as one of those for which a condition holds."""
     return Among(contribution, contribution.names, sizes, (), b"\x01", (0,) * len(sizes), sizes)
-
-
-# -- each person ------------------------------------------------------------------------------------
-# What each person adds to an answer, all their rows together: one, the number of their rows, or a sum up to a cap.
-#
-# This is no linear query over rows. It is priced for the step of one person (`certificate/pair_loss.py`), and counted
-# by grouping rows by their key before anything is added up.
-
-LONGEST_CODE, LONGEST_VALUE = 2**26, 2**40
-"""Sums of a person's rows stay within 64 bits below these, however many rows they have."""
-
-
-@dataclass(frozen=True)
-class EachPerson(NotLinear):
-    """Without an attribute, every person counts one: in one answer, or in that of as many rows as they have.
-
-    With one, a person adds the sum of their rows' values, at most `cap`, in units.
-
-    >>> from tetraodon.domain import Integers
-    >>> hours = EachPerson(Attribute("hours", Integers(0, 24)), cap=80)
-    >>> hours.most(2), hours.most(9), hours.line
-    (48, 80, (0, 1))
-    """
-
-    attribute: Attribute | None = None
-    cap: int = 0
-    rows: int = 1
-
-    refusal: ClassVar = (
-        Refused,
-        "what people have each is no matter of single rows",
-        "ask about rows, or name it by itself in a release",
-    )
-
-    def __post_init__(self) -> None:
-        if self.attribute is None:
-            return
-        values = Number(self.attribute)
-        if self.attribute.number(0) < 0:
-            raise QueryError(
-                f"{self.attribute.name} can be negative, so that a cap would not bound what a person has",
-                fix="declare it from 0 upwards",
-            )
-        if self.cap < 1:
-            raise QueryError("the cap is not above zero", fix="write what one person may add at most, such as cap: 80")
-        if self.attribute.size > LONGEST_CODE or values.longest > LONGEST_VALUE or not fits(self.cap):
-            raise Refused(
-                f"what a person has of {self.attribute.name} is too long to add up exactly",
-                fix="use a coarser grid, or a smaller cap",
-            )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return () if self.attribute is None else (self.attribute.name,)
-
-    @property
-    def unit(self) -> Fraction:
-        return Fraction(1) if self.attribute is None else Number(self.attribute).unit
-
-    @property
-    def line(self) -> tuple[int, int]:
-        """The value of the first code and the distance to the next, in units."""
-        assert self.attribute is not None
-        return int(self.attribute.number(0) / self.unit), int(self.attribute.step / self.unit)
-
-    def most(self, rows_per_person: int) -> int:
-        """The most that one person adds, in units: with as many rows as they may have, all of the largest value."""
-        if self.attribute is None:
-            return 1
-        first, step = self.line
-        return min(self.cap, rows_per_person * (first + step * (self.attribute.size - 1)))
-
-    def least(self) -> int:
-        """The least that a person adds who has any row, in units."""
-        return 1 if self.attribute is None else min(self.cap, self.line[0])
-
-    def answer(self, rows: Ints, people: Ints, totals: Ints) -> Ints:
-        """The exact answer, from how many people have each number of rows, and what they have together."""
-        if self.attribute is not None:
-            return np.array([totals.sum()], np.int64)
-        if self.rows == 1:
-            return np.array([people.sum()], np.int64)
-        found = np.zeros(self.rows, np.int64)
-        np.add.at(found, rows - 1, people)
-        return found
-
-
-# -- contribution -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class One(AddedUp):
-    """Every record counts one."""
-
-    names: tuple[str, ...] = ()
-    rows: int = 1
-    unit: Fraction = Fraction(1)
-
-    def alone(self, x: Ints) -> Ints:
-        return np.ones(np.shape(x), np.int64)
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return np.zeros(np.broadcast(x, y).shape, np.int64)
-
-    def potential(self, x: Ints) -> Ints | None:
-        return np.zeros(np.shape(x), np.int64)
-
-    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
-        return sum_by(groups, place, counts)
-
-    def columns(self) -> Ints:
-        return np.ones((1, 1), np.int64)
-
-
-@dataclass(frozen=True)
-class Answerers(AddedUp):
-    """Everybody counts one whose value is not missing, where missing values stand apart: they have the last code."""
-
-    names: tuple[str, ...]
-    size: int
-    rows: int = 1
-    unit: Fraction = Fraction(1)
-
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(np.asarray(x) < self.size - 1).astype(np.int64)
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(np.abs(self.alone(x) - self.alone(y)))
-
-    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
-        return sum_by(groups, place, counts * self.alone(codes[0]))
-
-    def columns(self) -> Ints:
-        writable(self.size)
-        return self.alone(np.arange(self.size))[None, :]
-
-
-@dataclass(frozen=True)
-class Prefix(AlongOne):
-    """Running counts of an ordered attribute: row p counts the records with code at most p ([HMD14] Eq. 11).
-
-    With `rows` one less than the size, the last running count, the total, is left out.
-    """
-
-    name: str
-    size: int
-    rows: int
-    unit: Fraction = Fraction(1)
-
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(self.rows - np.minimum(x, self.rows))
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(np.abs(np.minimum(x, self.rows) - np.minimum(y, self.rows)))
-
-    def potential(self, x: Ints) -> Ints | None:
-        return np.minimum(x, self.rows)
-
-    def add_up(self, table: Ints) -> Ints:
-        return np.cumsum(table, axis=-1)[..., : self.rows]
-
-    def columns(self) -> Ints:
-        writable(self.rows * self.size)
-        return (np.arange(self.rows)[:, None] >= np.arange(self.size)[None, :]).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Table(AddedUp):
-    """Given rows over the cells of some attributes: predicates, listed ranges, or any small matrix."""
-
-    names: tuple[str, ...]
-    matrix: Ints
-    unit: Fraction = Fraction(1)
-
-    def __post_init__(self) -> None:
-        if not self.names:
-            raise QueryError("a table of rows looks at no attribute", fix="name at least one attribute")
-
-    @property
-    def rows(self) -> int:
-        return int(self.matrix.shape[0])
-
-    @cached_property
-    def _alone(self) -> Ints:
-        return np.asarray(np.abs(self.matrix).sum(axis=0))
-
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(self._alone[x])
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        moved = np.zeros(np.broadcast(x, y).shape, self.matrix.dtype)
-        for row in self.matrix:
-            moved += np.abs(row[x] - row[y])
-        return moved
-
-    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
-        cell = np.ravel_multi_index(tuple(codes), sizes)
-        return np.stack([sum_by(groups, place, row[cell] * counts) for row in self.matrix], axis=-1)
-
-    def columns(self) -> Ints:
-        return self.matrix
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedSums(Table):
-    """Values of one attribute, each with a weight of its own, then sums of them with weights that were searched for: no
-    question asks them.
-
-    >>> sums = WeightedSums.of("a", np.array([3, 2]), np.array([[1, 1]]), Fraction(1, 4))
-    >>> sums.matrix.tolist(), sums.apart(np.array([0]), np.array([1])).tolist()
-    ([[3, 0], [0, 2], [1, 1]], [5])
-    """
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        first = self.matrix[: self.matrix.shape[1]]
-        if first.shape[0] != first.shape[1] or np.count_nonzero(first) != np.count_nonzero(np.diag(first)):
-            raise QueryError("weighted sums do not begin with single values", fix="give a weight for each value first")
-
-    @classmethod
-    def of(cls, name: str, single: Ints, sums: Ints, unit: Fraction) -> WeightedSums:
-        return cls((name,), np.concatenate([np.diag(single), sums]), unit)
-
-    @property
-    def single(self) -> Ints:
-        """The weight of each value by itself."""
-        return np.diag(self.matrix)
-
-    @property
-    def sums(self) -> Ints:
-        """The weights of the values in each sum."""
-        return self.matrix[self.matrix.shape[1] :]
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        moved = np.where(x == y, 0, np.abs(self.single)[x] + np.abs(self.single)[y])
-        for row in self.sums:
-            moved += np.abs(row[x] - row[y])
-        return moved
-
-    def add_up(self, table: Ints) -> Ints:
-        """Their values, in units, for every row of counts."""
-        return np.concatenate([table * self.single, table @ self.sums.T], axis=-1)
-
-
-@dataclass(frozen=True, eq=False)
-class Beyond(Table):
-    """How many records are beyond each step of a tree of values: one row for every value that is not a root.
-
-    `parents` gives the value that each is reached from; a root is its own parent, and there may be several trees.
-
-    >>> Beyond.of("a", (0, 0, 1)).matrix.tolist()
-    [[0, 1, 1], [0, 0, 1]]
-    """
-
-    parents: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, name: str, parents: tuple[int, ...]) -> Beyond:
-        above = np.array(parents, np.int64)
-        writable(len(above) ** 2)
-        at = np.arange(len(above))
-        rows = np.zeros((len(above), len(above)), np.int64)
-        reached = at
-        for _ in range(len(above)):
-            rows[reached, at] = 1
-            reached = above[reached]
-        if not np.array_equal(above[reached], reached):
-            raise QueryError("values are reached from each other in a ring", fix="give a root to every tree")
-        return cls((name,), rows[above != at], parents=parents)
-
-
-@dataclass(frozen=True)
-class AllRanges(AlongOne):
-    """Every range of an ordered attribute: row (l, h) counts the records with l <= code <= h."""
-
-    name: str
-    size: int
-    unit: Fraction = Fraction(1)
-
-    @property
-    def rows(self) -> int:
-        return self.size * (self.size + 1) // 2
-
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray((x + 1) * (self.size - x))
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        """Why  with x < y, ranges that hold x alone number (x+1)(y-x), those with y alone (y-x)(N-y)."""
-        gap = np.abs(x - y)
-        return np.asarray(gap * (self.size + 1 - gap))
-
-    def add_up(self, table: Ints) -> Ints:
-        low, high = np.triu_indices(self.size)
-        before = np.insert(np.cumsum(table, axis=-1), 0, 0, axis=-1)
-        return np.asarray(before[..., high + 1] - before[..., low])
-
-    def columns(self) -> Ints:
-        writable(self.rows * self.size)
-        code = np.arange(self.size)
-        low, high = np.triu_indices(self.size)
-        return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
-
-
-Contribution: TypeAlias = (
-    One
-    | Answerers
-    | Prefix
-    | Number
-    | Table
-    | AllRanges
-    | Hats
-    | Ramps
-    | Soft
-    | Product
-    | Flows
-    | WeighedMargins
-    | Among
-    | EachPerson
-    | Ranks
-    | ChosenTables
-    | Divided
-    | Disguised
-    | SmoothRunning
-    | SmoothSums
-)

@@ -14,9 +14,9 @@ from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.exact.arrays import fits
 from tetraodon.query import condition
 from tetraodon.query.bins import Bins, binned, without_missing
-from tetraodon.query.contribution import One, Table
+from tetraodon.query.contribution import One, Table, writable
 from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.query.number import Number, writable
+from tetraodon.query.number import Number
 from tetraodon.query.query import (
     BY,
     FOR_EACH,

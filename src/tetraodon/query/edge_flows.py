@@ -18,18 +18,26 @@ Why   one more record's step adds one to its place and, in units of 1/width, its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Floats, Ints, sum_by
-from tetraodon.query.number import NotLinear
+from tetraodon.exact.arrays import Floats, Ints, sum_by, with_noise
+from tetraodon.exact.rational import decimal_text, stated_number
+from tetraodon.noise.coins import Coins
+from tetraodon.noise.laws import Currency
+from tetraodon.query.contribution import Among, Draw, NotLinear, One, Prefix, Steps, whole
+from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.smooth import Hats
+
+# ruff: noqa: ARG002 - every contribution is asked in the same way
 
 PARTS = 1 << 16
 """Answers are told in this many parts of a record: sums of flows are on that grid, and nothing is rounded."""
@@ -105,7 +113,15 @@ class Flows(NotLinear):
     """The counts in the cells of a map, in parts of a record, which get noise along the steps of the map.
 
     `first` is what borders between values of the first attribute have, place by place along the second; `second` the
-    other way round. It has no loss as a query; the kernel prices what stands in for it (`certificate/edge_noise.py`).
+    other way round.
+
+    Why   a table x of counts is told as x + L eta, with independent whole noises eta. If L z = e_v - e_u for whole
+          numbers z, a record that is v in place of u changes what is told as much as eta + z in place of eta does:
+          nobody who sees it can do better than somebody who sees eta or eta + z, and that costs sum |z_i| / b_i, or
+          sum z_i^2 / (2 s_i^2). With L the steps of the graph it is what [HMD16] call transformational equivalence;
+          docs/edge-noise.md has the proof. Such a z is at hand: for every border that a way from u to v crosses, one
+          step more at its place, and its share more in every bin of places. That is what one running count for each
+          border moves by. A step that changes the number of records has no z: the total is counted as told exactly.
     """
 
     names: tuple[str, str]
@@ -135,6 +151,51 @@ class Flows(NotLinear):
         """The noises there are: their scale in multiples of the common one, and how many."""
         across, along = self.first.noises(self.shape[0] - 1), self.second.noises(self.shape[1] - 1)
         return (*zip(self.first.scales, across, strict=True), *zip(self.second.scales, along, strict=True))
+
+    def dominating(self, measurement: Measurement, steps: Steps) -> list[Measurement]:
+        """One running count for every border and kind of noise, by what a step adds to it, and the exact total.
+
+        Why   a step is in bins that add up to `width` units, of which the squares add up to `width`^2 at most.
+              Neighbours under known counts differ in several records, whose running counts may cancel where their
+              flows do not.
+        """
+        if isinstance(measurement.query.contribution, Among):
+            raise Refused("noise along steps is priced for all records only", fix="ask without `where`")
+        if steps.known:
+            raise Refused("noise along steps is not priced beside known counts", fix="plan under that policy")
+        found = [Measurement(LinearQuery(One()), Fraction(0))]
+        for name, line, size in zip(self.names, (self.first, self.second), self.shape, strict=True):
+            running = LinearQuery(Prefix(name, size, size - 1))
+            for scale, units in zip(line.scales, (1, line.width), strict=False):
+                found.append(Measurement(running, measurement.scale * scale / units, measurement.noise))
+        return found
+
+    def attained(self, measurement: Measurement, steps: Steps) -> bool:
+        """Why  without bins, the straight way is the cheapest under Laplace noise: a potential that falls by 1 / b
+        across each border shows it. Gaussian noise would rather take all ways at once, and bins may be cheaper
+        together.
+        """
+        return measurement.noise.currency is Currency.PURE and not self.first.width and not self.second.width
+
+    def measured(self, exact: NDArray[Any], measurement: Measurement, noise: Draw, coins: Callable[[], Coins]) -> Ints:
+        noises = [noise(measurement.noise, measurement.scale * scale, size) for scale, size in self.noises]
+        return with_noise(exact, self.spread(noises).reshape(exact.shape))
+
+    def document(self) -> dict[str, Any]:
+        lines = [
+            {"steps": decimal_text(line.steps), "width": line.width, "smooth": decimal_text(line.smooth)}
+            for line in (self.first, self.second)
+        ]
+        return {"kind": "flows", "attributes": list(self.names), "borders": lines}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Flows:
+        one, two = (domain[name] for name in document["attributes"])
+        lines = [
+            FlowLine(size, stated_number(line["steps"]), whole(line["width"], 0, size), stated_number(line["smooth"]))
+            for line, size in zip(document["borders"], (two.size, one.size), strict=True)
+        ]
+        return cls((one.name, two.name), lines[0], lines[1])
 
     def spread(self, noises: Sequence[Ints]) -> Ints:
         """What the cells gain, in parts, from noises of these numbers: exact, and nothing beyond 2^62."""

@@ -22,6 +22,8 @@ from tetraodon.exact.arrays import LARGEST, Floats, Ints, add_up, with_noise
 from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import Number
 
+# ruff: noqa: ARG002 - every contribution is asked in the same way
+
 LONGEST_SEARCH = 2**20
 
 
@@ -101,9 +103,8 @@ class LevelSums(Disguised):
                 (found[cell, level],) = add_up(1, nowhere, amount, line[:, 1], longest=self.width)
         return with_noise(found, noise(found.size).reshape(found.shape)).reshape(*occupied.shape, self.rows)
 
-    def told(self, counts: Ints) -> bool:
-        """Whether these could be told: any whole numbers that fit."""
-        return bool((np.abs(counts) <= LARGEST).all())
+    def could_tell(self, numbers: Ints, scale: Fraction) -> bool:
+        return bool((np.abs(numbers) <= LARGEST).all())
 
     def reached(self, code: int, share: Fraction) -> int:
         """The code of the largest value that is at most a share above that of a code."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,18 +17,12 @@ from tetraodon.domain import Domain
 from tetraodon.domain.domain import MISSING
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Ints, cut_off, fits, sum_by
+from tetraodon.noise.coins import Coins
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
-from tetraodon.query.adaptive_partition import Divided
-from tetraodon.query.aim import ChosenTables
-from tetraodon.query.contribution import Among, Contribution
-from tetraodon.query.edge_flows import Flows
-from tetraodon.query.local_log_noise import Disguised
+from tetraodon.query.contribution import Among, Contribution, Draw
 from tetraodon.query.number import Number
-from tetraodon.query.ranks import Ranks
 
 ANSWER_LIMIT = 20_000_000
-NOT_ON_EACH = (ChosenTables, Disguised, Divided, Flows, Ranks)
-"""What is not answered with noise of its own on each of so many numbers."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +120,10 @@ class LinearQuery:
             found[cell] = rows[first:last]
         return found.reshape(shape[:-1])
 
+    def counted(self, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
+        """What is measured of such cells: the exact answers, or what a contribution that is not linear starts from."""
+        return self.contribution.counted(self, domain, codes, counts)
+
     def _places(self, codes: Ints, shape: tuple[int, ...]) -> Ints:
         """The cell of the splits that each row of codes lies in."""
         place = np.zeros(len(codes), np.int64)
@@ -186,17 +184,32 @@ class Measurement:
 
     @property
     def on_each(self) -> bool:
-        """Whether each answer has noise of its own, and nothing that was told before decides what is measured."""
-        given = self.query.contribution
-        return not isinstance(given.inner if isinstance(given, Among) else given, NOT_ON_EACH)
+        """Whether each answer has noise of its own, and no earlier output decides what is measured."""
+        return self.query.contribution.on_each
 
-    def noise_from(self, draw: Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints], shape: tuple[int, ...]) -> Ints:
-        """What is added to answers of some shape: noise on each, or what flows along steps make of theirs."""
-        given = self.query.contribution
-        if not isinstance(given, Flows):
-            return draw(self.noise, self.scale, shape)
-        noises = [draw(self.noise, self.scale * scale, size) for scale, size in given.noises]
-        return given.spread(noises).reshape(shape)
+    def measured(self, exact: NDArray[Any], noise: Draw, coins: Callable[[], Coins]) -> Ints:
+        """What is released of exact answers; `noise` gives noise, and `coins` what is drawn in another way."""
+        return self.query.contribution.measured(exact, self, noise, coins) if self.scale else exact
+
+
+def split_document(split: Split) -> dict[str, Any]:
+    """A split as JSON."""
+    bins = {} if split.bins is None else {"bins": list(split.bins), "labels": list(split.labels)}
+    return {"attribute": split.name} | bins
+
+
+def split_from(document: Mapping[str, Any], domain: Domain) -> Split:
+    """The split of a domain that a document describes. Raises ValueError where its bins are not those of any split."""
+    attribute = domain[document["attribute"]]
+    if "bins" not in document:
+        return Split(attribute.name)
+    bins, labels = tuple(document["bins"]), tuple(document["labels"])
+    fits = all(type(bin_) is int for bin_ in bins) and all(isinstance(label, str) for label in labels)
+    if not fits or len(bins) != attribute.size or len(set(bins)) != max(bins) + 1 or min(bins) < 0:
+        raise ValueError("bins that are not those of the attribute")
+    if labels and len(labels) != max(bins) + 1:
+        raise ValueError("bins that are not those of the attribute")
+    return Split(attribute.name, bins, labels)
 
 
 def split_by(name: str, domain: Domain) -> Split:

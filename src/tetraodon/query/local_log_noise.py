@@ -8,24 +8,25 @@ by is a share of itself, and so is the noise ([KM12] section 7.1.2: "multiplicat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.domain import Attribute
-from tetraodon.errors import QueryError
+from tetraodon.domain import Attribute, Domain
+from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Floats, Ints
-from tetraodon.query.number import NotLinear, Number
+from tetraodon.noise.coins import Coins
+from tetraodon.query.contribution import Among, Draw, NotLinear, One, Steps
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.number import Number
 
-if TYPE_CHECKING:
-    from tetraodon.query.linear import LinearQuery
-
+# ruff: noqa: ARG002 - every contribution is asked in the same way
 
 RATIO = Fraction(1001, 1000)
 """From one place to the next. A value is shown, before noise, by the place that is off by half of that at most."""
@@ -48,6 +49,7 @@ class Disguised(NotLinear):
     unit: Fraction = Fraction(1)
 
     kind: ClassVar[str] = "shown"
+    pure_only = True
     refusal: ClassVar = (
         QueryError,
         "values that are shown with noise are no sums over records",
@@ -124,9 +126,49 @@ class Disguised(NotLinear):
             found.append(told)
         return np.array(found, np.int64).reshape(*occupied.shape, self.rows)
 
-    def told(self, counts: Ints) -> bool:
-        """Whether these could be numbers of records."""
-        return bool((counts >= 0).all())
+    def could_tell(self, numbers: Ints, scale: Fraction) -> bool:
+        return bool((numbers >= 0).all())
+
+    def places_apart(self, steps: Steps) -> int:
+        """The most places by which a step moves a record; where counts are known, as much as the scale is long."""
+        share = None if steps.known else steps.farthest_share(self.attribute.name)
+        return self.length if share is None else self.farthest(share)[0] if share else 0
+
+    def dominating(self, measurement: Measurement, steps: Steps) -> list[Measurement]:
+        """A histogram of the attribute, and the exact number of records.
+
+        Why   two values d places apart show anything with chances that differ by a factor of at most e^(d/b), and by
+              that for some places: beyond the farther one, discrete Laplace noise attains it. So a step costs D/b at
+              most, D the most places between two values that are a secret. A record that changes in the histogram
+              moves two counts by one each, which costs D/b with noise of scale 2b/D. Between data sets that differ in
+              several records, each may cost what the whole scale is long.
+        """
+        query = measurement.query
+        if isinstance(query.contribution, Among):
+            raise Refused(
+                "noise on each record is priced for all records only", fix="ask without `where`, or `by` the attribute"
+            )
+        found = [Measurement(LinearQuery(One(), query.by), Fraction(0))]
+        if apart := self.places_apart(steps):
+            counts = LinearQuery(One(), (*query.by, Split(self.attribute.name)))
+            found.append(Measurement(counts, measurement.scale * 2 / apart, measurement.noise))
+        return found
+
+    def counted(self, query: LinearQuery, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
+        return query.occupied(domain, codes, counts)
+
+    def measured(self, exact: NDArray[Any], measurement: Measurement, noise: Draw, coins: Callable[[], Coins]) -> Ints:
+        return self.shown(exact, lambda size: noise(measurement.noise, measurement.scale, (size,)))
+
+    def noiseless(self, exact: NDArray[Any], measurement: Measurement) -> Ints:
+        return self.shown(exact, lambda size: np.zeros(size, np.int64))
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": self.kind, "attribute": self.attribute.name}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Self:
+        return cls(domain[document["attribute"]])
 
 
 @lru_cache(maxsize=32)
@@ -155,8 +197,3 @@ def _farthest(shown: Disguised, share: Fraction) -> tuple[int, tuple[int, int]]:
     apart = shown.places(reached) - shown.places(codes)
     worst = int(apart.argmax())
     return int(apart[worst]), (int(codes[worst]), int(reached[worst]))
-
-
-def disguised_of(query: LinearQuery) -> Disguised | None:
-    """What is shown with noise on each record, if anything is; about all records, for a part has none of its own."""
-    return query.contribution if isinstance(query.contribution, Disguised) else None

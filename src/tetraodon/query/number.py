@@ -1,101 +1,23 @@
-"""Sums of values as contributions, and the base of measurements that are not linear."""
+"""Sums of values as contributions: over records, and over people up to a cap."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.domain import Attribute
-from tetraodon.errors import QueryError, Refused, TetraodonError
-from tetraodon.exact.arrays import Ints, add_up, fits, sum_by
-
-# -- not linear -------------------------------------------------------------------------------------
-# What is measured in another way than by adding up what each record adds.
-
-# ruff: noqa: ARG002 - every contribution is asked in the same way
-
-
-class NotLinear:
-    """A contribution that is priced by a certifying function of its own: what single records add has no meaning."""
-
-    refusal: ClassVar[tuple[type[TetraodonError], str, str]]
-    """The error for whoever asks for it all the same: its kind, what it says, and how to mend it."""
-
-    def alone(self, x: Ints) -> NoReturn:
-        self._refuse()
-
-    def apart(self, x: Ints, y: Ints) -> NoReturn:
-        self._refuse()
-
-    def potential(self, x: Ints) -> NoReturn:
-        self._refuse()
-
-    def columns(self) -> NoReturn:
-        self._refuse()
-
-    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
-        raise Refused("people, and what is not linear, are not added up row by row", fix="ask about rows")
-
-    def _refuse(self) -> NoReturn:
-        kind, what, fix = self.refusal
-        raise kind(what, fix=fix)
-
-
-# -- linear -----------------------------------------------------------------------------------------
-
-
-class AddedUp:
-    """A contribution that is a function of counts: each record adds a column to the answers."""
-
-    too_long: ClassVar[tuple[str, str]] = ("the numbers are too long for exact arithmetic", "use smaller weights")
-    """What is said where `heaviest` does not fit, and how to mend it."""
-
-    @property
-    def heaviest(self) -> int:
-        """No less than the most that one record adds to any answer, or to anything on the way to it, in units."""
-        return 1
-
-    def potential(self, x: Ints) -> Ints | None:
-        """Numbers whose differences are `apart`, or None where there are no such."""
-        return None
-
-    def add_up(self, table: Ints) -> Ints:
-        """The answers, in units, of counts along the last axis."""
-        raise NotImplementedError
-
-    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
-        """What records add, in units, for each of some groups, from counts of cells with these codes of its attributes.
-
-        Post  exact.
-        """
-        if not fits(self.heaviest):
-            what, fix = self.too_long
-            raise Refused(what, fix=fix)
-        size = math.prod(sizes)
-        table = sum_by(groups * size, place * size + np.ravel_multi_index(tuple(codes), sizes), counts)
-        return self.add_up(table.reshape(groups, size))
-
-
-class AlongOne(AddedUp):
-    """The same for the values of one attribute."""
-
-    name: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
-
+from tetraodon.domain import Attribute, Domain
+from tetraodon.errors import QueryError, Refused
+from tetraodon.exact.arrays import Ints, add_up, fits
+from tetraodon.exact.rational import decimal_text
+from tetraodon.query.contribution import AddedUp, NotLinear, square, whole, writable
 
 # -- number -----------------------------------------------------------------------------------------
-
-WRITE_LIMIT = 50_000_000
-"""Entries that a matrix may have which is written out."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +74,18 @@ class Number(AddedUp):
 
     @property
     def linear(self) -> bool:
-        """Whether it is a linear function of one attribute's code."""
         return self.times is None and not self.squared and not self.attribute.separate
 
     @property
+    def convex(self) -> bool:
+        return not self.attribute.separate
+
+    @property
+    def linear_if_answered(self) -> bool:
+        return self.times is None and not self.squared
+
+    @property
     def signed(self) -> bool:
-        """Whether some value is negative."""
         return not self.squared and (self.centred or any(factor.number(0) < 0 for factor in self._factors))
 
     @property
@@ -187,6 +115,12 @@ class Number(AddedUp):
     def apart(self, x: Ints, y: Ints) -> Ints:
         return np.asarray(np.abs(self.values(x) - self.values(y)))
 
+    def squared_alone(self, x: Ints) -> Ints:
+        return square(self.values(x))
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        return square(self.values(x) - self.values(y))
+
     def potential(self, x: Ints) -> Ints | None:
         return self.values(x) if self.linear else None
 
@@ -198,6 +132,24 @@ class Number(AddedUp):
         size = self.attribute.size * (1 if self.times is None else self.times.size)
         writable(size)
         return self.values(np.arange(size))[None, :]
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "kind": "squares" if self.squared else "sum",
+            "attribute": self.attribute.name,
+            "unit": decimal_text(self.unit),
+            **({} if self.times is None else {"times": self.times.name}),
+            **({"from": "middle"} if self.centred else {}),
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Number:
+        if document["kind"] == "squares":
+            return cls(domain[document["attribute"]], squared=True)
+        if document.get("from", "middle") != "middle":
+            raise ValueError("numbers that are counted from an unknown place")
+        times = domain[document["times"]] if "times" in document else None
+        return cls(domain[document["attribute"]], times, centred="from" in document)
 
 
 def _grain(attribute: Attribute, middle: bool) -> Fraction:
@@ -230,7 +182,100 @@ def _answered(attribute: Attribute, codes: Ints, values: Ints) -> Ints:
     return np.where(np.asarray(codes) == attribute.missing, 0, values) if attribute.separate else values
 
 
-def writable(entries: int) -> None:
-    """Refuse a matrix that is too large."""
-    if entries > WRITE_LIMIT:
-        raise Refused("the matrix is too large to be written out", fix="use fewer or coarser attributes")
+# -- each person ------------------------------------------------------------------------------------
+# What each person adds to an answer, all their rows together: one, the number of their rows, or a sum up to a cap.
+#
+# This is no linear query over rows. It is priced for the step of one person (`certificate/pair_loss.py`), and counted
+# by grouping rows by their key before anything is added up.
+
+LONGEST_CODE, LONGEST_VALUE = 2**26, 2**40
+"""Sums of a person's rows stay within 64 bits below these, however many rows they have."""
+MOST_ROWS = 2**26
+"""More rows no person has, nor a larger cap."""
+
+
+@dataclass(frozen=True)
+class EachPerson(NotLinear):
+    """Without an attribute, every person counts one: in one answer, or in that of as many rows as they have.
+
+    With one, a person adds the sum of their rows' values, at most `cap`, in units.
+
+    >>> from tetraodon.domain import Integers
+    >>> hours = EachPerson(Attribute("hours", Integers(0, 24)), cap=80)
+    >>> hours.most(2), hours.most(9), hours.line
+    (48, 80, (0, 1))
+    """
+
+    attribute: Attribute | None = None
+    cap: int = 0
+    rows: int = 1
+
+    on_each = True
+    refusal: ClassVar = (
+        Refused,
+        "what people have each is no matter of single rows",
+        "ask about rows, or name it by itself in a release",
+    )
+
+    def __post_init__(self) -> None:
+        if self.attribute is None:
+            return
+        values = Number(self.attribute)
+        if self.attribute.number(0) < 0:
+            raise QueryError(
+                f"{self.attribute.name} can be negative, so that a cap would not bound what a person has",
+                fix="declare it from 0 upwards",
+            )
+        if self.cap < 1:
+            raise QueryError("the cap is not above zero", fix="write what one person may add at most, such as cap: 80")
+        if self.attribute.size > LONGEST_CODE or values.longest > LONGEST_VALUE or not fits(self.cap):
+            raise Refused(
+                f"what a person has of {self.attribute.name} is too long to add up exactly",
+                fix="use a coarser grid, or a smaller cap",
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return () if self.attribute is None else (self.attribute.name,)
+
+    @property
+    def unit(self) -> Fraction:
+        return Fraction(1) if self.attribute is None else Number(self.attribute).unit
+
+    @property
+    def line(self) -> tuple[int, int]:
+        """The value of the first code and the distance to the next, in units."""
+        assert self.attribute is not None
+        return int(self.attribute.number(0) / self.unit), int(self.attribute.step / self.unit)
+
+    def most(self, rows_per_person: int) -> int:
+        """The most that one person adds, in units: with as many rows as they may have, all of the largest value."""
+        if self.attribute is None:
+            return 1
+        first, step = self.line
+        return min(self.cap, rows_per_person * (first + step * (self.attribute.size - 1)))
+
+    def least(self) -> int:
+        """The least that a person adds who has any row, in units."""
+        return 1 if self.attribute is None else min(self.cap, self.line[0])
+
+    def answer(self, rows: Ints, people: Ints, totals: Ints) -> Ints:
+        """The exact answer, from how many people have each number of rows, and what they have together."""
+        if self.attribute is not None:
+            return np.array([totals.sum()], np.int64)
+        if self.rows == 1:
+            return np.array([people.sum()], np.int64)
+        found = np.zeros(self.rows, np.int64)
+        np.add.at(found, rows - 1, people)
+        return found
+
+    def document(self) -> dict[str, Any]:
+        if self.attribute is None:
+            return {"kind": "people", "rows": self.rows}
+        return {"kind": "capped sum", "attribute": self.attribute.name, "cap": self.cap}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> EachPerson:
+        if document["kind"] == "people":
+            return cls(rows=whole(document["rows"], 1, MOST_ROWS))
+        return cls(domain[document["attribute"]], whole(document["cap"], 1, MOST_ROWS))

@@ -12,9 +12,9 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.rational import rational
-from tetraodon.query.contribution import EachPerson
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.moments import Between, FromSums, averages
+from tetraodon.query.number import EachPerson
 from tetraodon.query.query import (
     WHOLE,
     Answered,

@@ -10,16 +10,18 @@ The running sum of the first K + 1 bins is the average of the w running counts f
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Floats, Ints
-from tetraodon.query.number import AlongOne, writable
+from tetraodon.query.contribution import UNIT_LIMIT, AlongOne, square, weights_from, weights_text, whole
 
 # -- smooth -----------------------------------------------------------------------------------------
 
@@ -32,6 +34,7 @@ class _Smoothed(AlongOne):
     size: int
     width: int
 
+    kind: ClassVar[str]
     too_long: ClassVar = ("smoothed counts this wide are too long for exact arithmetic", "use less width")
 
     def __post_init__(self) -> None:
@@ -53,9 +56,15 @@ class _Smoothed(AlongOne):
     def heaviest(self) -> int:
         return self.width
 
-    def columns(self) -> Ints:
-        writable(self.size**2)
-        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
+    smoothed_squares = True
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": self.kind, "attribute": self.name, "width": self.width}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Self:
+        attribute = domain[document["attribute"]]
+        return cls(attribute.name, attribute.size, whole(document["width"], 1, attribute.size))
 
 
 def bins_apart(x: tuple[Ints, Ints], y: tuple[Ints, Ints], whole: int) -> Ints:
@@ -78,6 +87,9 @@ class Hats(_Smoothed):
     [[2, 1, 0, 0, 0], [0, 1, 2, 1, 0], [0, 0, 0, 1, 2]]
     """
 
+    kind: ClassVar = "smooth bins"
+    by_length = smoothed = highest_first = True
+
     @property
     def rows(self) -> int:
         return self.steps + 1
@@ -89,13 +101,27 @@ class Hats(_Smoothed):
         low, high = (np.divmod(pick(x, y), self.width) for pick in (np.minimum, np.maximum))
         return bins_apart(low, high, self.width)
 
-    def most(self, reach: int) -> int:
-        """The largest `apart` of two codes at most `reach` apart; a step from code 0 attains it.
+    def squared_alone(self, x: Ints) -> Ints:
+        start = np.asarray(x, np.int64) % self.width
+        return square(self.width - start) + square(start)
 
-        Why   each of the positions passed moves 1 from one bin to the next, and 2 w is all there is to move. From a
-              code in the middle of its bin nothing is moved back.
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        """Why  bins that both touch are the second of the lower and the first of the higher, or there are none."""
+        low, high = np.minimum(x, y), np.maximum(x, y)
+        (first, start), (second, end) = np.divmod(low, self.width), np.divmod(high, self.width)
+        next_to = square(self.width - start) + square(start + end - self.width) + square(end)
+        beyond = np.where(first + 1 == second, next_to, self.squared_alone(low) + self.squared_alone(high))
+        return np.where(first == second, 2 * square(end - start), beyond)
+
+    def squared_most(self, gap: Ints) -> Ints:
+        """Why  let a step pass p positions of one stretch and q of the next. Bins move by p^2 + (p - q)^2 + q^2, at
+        most 2 (p + q)^2; bins further apart by at most 2 w^2.
         """
-        return 2 * min(reach, self.width)
+        return 2 * square(np.minimum(gap, self.width))
+
+    def squared_worst_lengths(self, reach: int) -> Ints:
+        full = reach // self.width * self.width
+        return np.array([self.width, full, reach] if full else [reach])
 
     def add_up(self, table: Ints) -> Ints:
         r = np.arange(self.size) % self.width
@@ -117,6 +143,9 @@ class Ramps(_Smoothed):
     [[2, 1, 0, 0, 0], [2, 2, 2, 1, 0]]
     """
 
+    kind: ClassVar = "smooth running"
+    linear = True
+
     @property
     def rows(self) -> int:
         return self.steps
@@ -130,9 +159,32 @@ class Ramps(_Smoothed):
     def potential(self, x: Ints) -> Ints | None:
         return np.asarray(x)
 
+    def squared_alone(self, x: Ints) -> Ints:
+        """Why  the rows beyond a record's own stretch count it in full, and its own in part."""
+        first, start = np.divmod(np.asarray(x, np.int64), self.width)
+        beyond = _wide(self.rows - 1 - first, self.size) * self.width**2
+        return np.where(first < self.rows, beyond + square(self.width - start), 0)
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        (first, start), (second, end) = (np.divmod(pick(x, y), self.width) for pick in (np.minimum, np.maximum))
+        passed = _wide(second - first - 1, self.size) * self.width**2
+        return np.where(first == second, square(end - start), square(self.width - start) + passed + square(end))
+
+    def squared_most(self, gap: Ints) -> Ints:
+        """Why  they move by p^2 + q^2 with p, q <= w, which is largest when one of them is as long as can be: then the
+        step begins at code 0.
+        """
+        full, part = np.divmod(gap, self.width)
+        return _wide(full, self.size) * self.width**2 + square(part)
+
     def add_up(self, table: Ints) -> Ints:
         bins = Hats(self.name, self.size, self.width).add_up(table)
         return np.asarray(np.cumsum(bins, axis=-1)[..., :-1])
+
+
+def _wide(numbers: Ints, size: int) -> Ints:
+    """Python integers where the square of an attribute's size is too long."""
+    return np.asarray(numbers) if size < 2**30 else np.asarray(numbers).astype(object)
 
 
 # -- smooth sums ------------------------------------------------------------------------------------
@@ -152,39 +204,20 @@ LONGEST_PRODUCT = 2**60
 
 
 class WrittenOut(AlongOne):
-    """Weighted sums along one attribute of which the columns are written out where absolute sums are asked for.
+    """Weighted sums along one attribute, with kernels: made for Gaussian noise, whose squares have closed forms."""
 
-    Why   they are made for Gaussian noise, which asks for squares, and these have closed forms.
-    """
+    if TYPE_CHECKING:
 
-    size: int
+        @property
+        def longest(self) -> int: ...
+
+    kernel: Ints
 
     too_long: ClassVar = ("smooth sums are too long for exact arithmetic", "use smaller weights")
 
     @property
-    def rows(self) -> int:
-        raise NotImplementedError
-
-    @property
-    def longest(self) -> int:
-        raise NotImplementedError
-
-    @property
     def heaviest(self) -> int:
         return self.longest
-
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(np.abs(self.columns()).sum(axis=0)[x])
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        moved = np.zeros(np.broadcast(x, y).shape, np.int64)
-        for row in self.columns():
-            moved += np.abs(row[x] - row[y])
-        return moved
-
-    def columns(self) -> Ints:
-        writable(self.rows * self.size)
-        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,6 +276,16 @@ class SmoothSums(WrittenOut):
         every = np.arange(self.size)
         return self.inner(every, every)
 
+    def squared_alone(self, x: Ints) -> Ints:
+        return self.inner(x, x)
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(self.lengths[x] + self.lengths[y] - 2 * self.inner(x, y))
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.sums.min(initial=0) < 0 or self.kernel.min() < 0)
+
     def add_up(self, table: Ints) -> Ints:
         weighted = table * self.single
         bumps = np.zeros((*table.shape[:-1], self.size + len(self.kernel) - 1), weighted.dtype)
@@ -285,6 +328,30 @@ class SmoothSums(WrittenOut):
     def overlaps(self) -> Ints:
         """The products of the kernel with itself, moved by each number of places; the last is nothing."""
         return np.append(overlaps_of(self.kernel), 0)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "kind": "smooth sums",
+            "attribute": self.name,
+            "parts": self.unit.denominator,
+            "single": weights_text(self.single),
+            "rows": [weights_text(row) for row in self.sums],
+            "width": self.width,
+            "kernel": weights_text(self.kernel),
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> SmoothSums:
+        attribute, unit = domain[document["attribute"]], Fraction(1, whole(document["parts"], 1, UNIT_LIMIT))
+        kernel, single, *rows = _weights((document["kernel"], document["single"], *document["rows"]))
+        if len(kernel) > 2 * attribute.size or not 1 <= len(rows) <= attribute.size:
+            raise ValueError("sums that no plan would have")
+        width = whole(document["width"], 1, attribute.size)
+        return cls(attribute.name, attribute.size, width, np.array(rows), kernel, single, unit)
+
+
+def _weights(texts: Iterable[str]) -> list[Ints]:
+    return [np.array(weights_from(text, 2**31)) for text in texts]
 
 
 def overlaps_of(kernel: Ints) -> Ints:
@@ -351,6 +418,21 @@ class SmoothRunning(WrittenOut):
         overlaps[: len(self.kernel)] = overlaps_of(self.kernel)
         return np.append(0, np.cumsum(2 * np.cumsum(overlaps) - overlaps[0]))[: self.size]
 
+    squares_by_gap = True
+
+    def squared_alone(self, x: Ints) -> Ints:
+        return np.asarray(self.moved[self.size - 1 - np.asarray(x)])
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(self.moved[np.abs(x - y)])
+
+    def squared_worst_lengths(self, reach: int) -> Ints:
+        return np.arange(1, reach + 1)
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.kernel.min() < 0)
+
     def add_up(self, table: Ints) -> Ints:
         running = np.cumsum(table, axis=-1)[..., :-1]
         rows = np.zeros((*table.shape[:-1], self.rows), running.dtype)
@@ -364,3 +446,15 @@ class SmoothRunning(WrittenOut):
         for place, weight in enumerate(self.kernel.tolist()):
             found += weight * measured[:, place : place + self.size - 1]
         return found
+
+    def document(self) -> dict[str, Any]:
+        told = {"parts": self.unit.denominator, "kernel": weights_text(self.kernel)}
+        return {"kind": "running sums", "attribute": self.name, **told}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> SmoothRunning:
+        attribute, unit = domain[document["attribute"]], Fraction(1, whole(document["parts"], 1, UNIT_LIMIT))
+        [kernel] = _weights([document["kernel"]])
+        if len(kernel) > 2 * attribute.size:
+            raise ValueError("sums that no plan would have")
+        return cls(attribute.name, attribute.size, kernel, unit)

@@ -7,7 +7,7 @@ takes at most t / w of its record with it. A record's share of a cell of a table
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Ints, add_up, fits
-from tetraodon.query.number import AddedUp, AlongOne, writable
+from tetraodon.query.contribution import UNIT_LIMIT, AddedUp, AlongOne, whole, writable
 from tetraodon.query.smooth import bins_apart
 
 # ruff: noqa: ARG002 - every contribution is asked in the same way
 
-UNIT_LIMIT = 2**40
-"""Parts that a record may be divided into, so that sums of parts and their noise are exact in 64 bits."""
 _WORD = 2**20
 
 
@@ -49,6 +48,8 @@ class Soft(AlongOne):
         length = self.units * self.tread
         if any(after - before < length for before, after in zip(self.starts, self.starts[1:], strict=False)):
             raise QueryError(f"ramps of {self.name} overlap", fix="begin each ramp where the one before has ended")
+
+    by_length = smoothed = highest_first = True
 
     @property
     def rows(self) -> int:
@@ -87,11 +88,14 @@ class Soft(AlongOne):
             common + np.where(first + 1 == other, moved * its_stay, 0) + np.where(other + 1 == first, stay * its, 0)
         )
 
-    def most(self, gap: Ints) -> Ints:
-        """At least the largest `apart` of codes so far apart.
+    def squared_alone(self, x: Ints) -> Ints:
+        return self.inner(x, x)
 
-        Why   changes on ramps are `tread` codes apart or more, and none moves more than one part from bin to bin.
-        """
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(self.inner(x, x) + self.inner(y, y) - 2 * self.inner(x, y))
+
+    def most_moved(self, gap: Ints) -> Ints:
+        """Why  changes on ramps are `tread` codes apart or more, and none moves more than one part from bin to bin."""
         return np.asarray(2 * np.minimum(self.units, -(-np.asarray(gap) // self.tread)))
 
     def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
@@ -108,6 +112,19 @@ class Soft(AlongOne):
         table[first, codes] = self.units - part
         table[np.minimum(first + 1, self.rows - 1), codes] += part
         return table
+
+    def _fields(self) -> dict[str, Any]:
+        return {"attribute": self.name, "parts": self.units, "tread": self.tread, "ramps": list(self.starts)}
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "soft bins", **self._fields()}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Soft:
+        attribute = domain[document["attribute"]]
+        starts = tuple(whole(start, -attribute.size, attribute.size) for start in document["ramps"])
+        units, tread = whole(document["parts"], 1, UNIT_LIMIT), whole(document["tread"], 1, attribute.size)
+        return cls(attribute.name, attribute.size, units, starts, tread)
 
 
 def hats(name: str, size: int, width: int) -> Soft:
@@ -176,6 +193,12 @@ class Product(AddedUp):
             found = found * part.inner(here, there)
         return found
 
+    def squared_alone(self, x: Ints) -> Ints:
+        return self.inner(x, x)
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(self.inner(x, x) + self.inner(y, y) - 2 * self.inner(x, y))
+
     def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
         return self.spread(np.stack(codes, axis=1), counts, place, groups)
 
@@ -185,6 +208,13 @@ class Product(AddedUp):
         for part in self.parts:
             table = np.kron(table, part.columns())
         return table
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "soft table", "of": [part._fields() for part in self.parts]}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> Product:
+        return cls(tuple(Soft.read(part, domain) for part in document["of"]))
 
     def spread(self, codes: Ints, counts: Ints, groups: Ints, total: int) -> Ints:
         """The table, exact, in parts of a record, for each of `total` groups of cells with these codes and counts."""

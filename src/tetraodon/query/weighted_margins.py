@@ -10,7 +10,7 @@ Sets are masks: bit i is set if the attribute names[i] is in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,9 +20,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Ints
-from tetraodon.query.number import AddedUp, writable
+from tetraodon.query.contribution import AddedUp, whole, writable
+
+FINEST, MOST_WAYS = 2**24, 8
+"""The finest parts that multiples of margins are written in, and the most attributes that their tables have."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,16 @@ class WeighedMargins(AddedUp):
     def apart(self, x: Ints, y: Ints) -> Ints:
         return self.apart_by(x, y, 1)
 
+    def squared_alone(self, x: Ints) -> Ints:
+        return np.full(np.shape(x), self.added(2), object)
+
+    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+        return self.apart_by(x, y, 2)
+
+    @property
+    def signed(self) -> bool:
+        return min(self.times) < 0
+
     def apart_by(self, x: Ints, y: Ints, power: int) -> Ints:
         """`moved`, for cells of the table."""
         ends = [np.unravel_index(np.asarray(cells), self.sizes) for cells in (x, y)]
@@ -115,6 +129,19 @@ class WeighedMargins(AddedUp):
     def add_up(self, tables: Ints) -> Ints:
         """Their values, in units, for every row of counts."""
         return weigh(tables, self.sizes, self.times).astype(np.int64)
+
+    def document(self) -> dict[str, Any]:
+        told = {"parts": self.unit.denominator, "times": list(self.times)}
+        return {"kind": "weighed margins", "attributes": list(self.names), **told}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> WeighedMargins:
+        attributes, parts = [domain[name] for name in document["attributes"]], whole(document["parts"], 1, FINEST)
+        names, sizes = tuple(a.name for a in attributes), tuple(a.size for a in attributes)
+        if not 1 <= len(set(names)) == len(names) <= MOST_WAYS:
+            raise ValueError("margins that no plan would have")
+        times = tuple(whole(many, -FINEST, FINEST) for many in document["times"])
+        return cls(names, sizes, times, Fraction(1, parts))
 
 
 def outside(sizes: Sequence[int], kept: int) -> int:

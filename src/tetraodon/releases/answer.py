@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tetraodon.certificate.nonlinear_loss import choices_of
 from tetraodon.display import Displayed
 from tetraodon.domain import Attribute, Domain, Integers, Value
 from tetraodon.errors import DomainError, QueryError, did_you_mean
@@ -26,6 +25,7 @@ from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.aim import records_told
 from tetraodon.mechanism.kmeans import centres_of
 from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled, box_sums
+from tetraodon.query.aim import ChosenTables
 from tetraodon.query.condition.nodes import Always, Truth, evaluate
 from tetraodon.query.condition.read import read_condition, truth_table
 from tetraodon.query.condition.syntax import Names
@@ -398,8 +398,8 @@ class AnsweredItem:
     def made_up(self, n: int) -> dict[str, Ints]:
         """The codes of so many made-up records, by attribute."""
         strategy = self.item.strategy
-        tables = choices_of(strategy.noisy[0])
-        assert tables is not None, "only from such tables"
+        tables = strategy.noisy[0].contribution
+        assert isinstance(tables, ChosenTables), "only from such tables"
         return records_told(tables, self.measured[0], self.item.scale, strategy.noise, self.domain, n)
 
 

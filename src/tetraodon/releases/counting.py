@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import assert_never
 
 from tetraodon.certificate.certificate import Sensitivity
-from tetraodon.certificate.nonlinear_loss import begun_with, choices_of, ranks_of
 from tetraodon.certificate.sensitivity import sensitivity
 from tetraodon.display import Displayed, listing, number_of
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
@@ -22,10 +21,8 @@ from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Indepen
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.query.contribution import EachPerson
 from tetraodon.query.linear import LinearQuery
-from tetraodon.query.local_log_noise import disguised_of
-from tetraodon.query.number import Number
+from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.records_where import records_where
 from tetraodon.releases.plan import Plan
 
@@ -296,19 +293,10 @@ def added_by(queries: Iterable[LinearQuery]) -> dict[tuple[str, ...], list[str]]
 
 
 def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
-    """The answer, in units, from the counts by `group_of(query)`."""
+    """The answer, in units, from the counts by `group_of(query)`; the cells themselves for what is not linear."""
     if added := _added(query):
         return query.evaluate_sums(domain, counts.codes, counts.counts, counts.sums[added])
-    return exact_numbers(query, domain, counts.codes, counts.counts)
-
-
-def exact_numbers(query: LinearQuery, domain: Domain, codes: Ints, counts: Ints) -> Ints:
-    """The answer, in units, from counts of cells; what is not linear begins with the cells themselves."""
-    if (tables := choices_of(query)) is not None:
-        return tables.counted(codes, counts)
-    if ranks_of(query) or disguised_of(query):
-        return query.occupied(domain, codes, counts)
-    return begun_with(query).evaluate(domain, codes, counts)
+    return query.counted(domain, counts.codes, counts.counts)
 
 
 def _added(query: LinearQuery) -> str:

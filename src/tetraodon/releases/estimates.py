@@ -31,9 +31,9 @@ from tetraodon.inference.least_squares import Block, Combination, Remembered, Ta
 from tetraodon.mechanism.strategy import NOTHING, Measured
 from tetraodon.mechanism.strategy_optimiser import AskedPairs
 from tetraodon.noise.laws import weighted_reach
-from tetraodon.query.contribution import Answerers, Contribution, EachPerson, One, Table
+from tetraodon.query.contribution import Answerers, Contribution, One, Table
 from tetraodon.query.linear import Measurement, Split
-from tetraodon.query.number import Number
+from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.query import (
     Cells,
     EveryRange,

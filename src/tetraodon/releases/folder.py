@@ -39,8 +39,8 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.source import dump_policy
-from tetraodon.query.linear import ANSWER_LIMIT, Measurement
-from tetraodon.releases.codec import measurement_from, plan_document, split_from
+from tetraodon.query.linear import ANSWER_LIMIT, Measurement, split_from
+from tetraodon.releases.codec import measurement_from, plan_document
 from tetraodon.releases.estimates import Inference
 from tetraodon.releases.names import names_columns, stated_names
 from tetraodon.releases.names_plan import PlannedNames

@@ -10,9 +10,8 @@ from typing import Any, TypeAlias
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import certify_release, noises_of, priced_by_law, squares_lost
-from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair, standing_in
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.zcdp import finest, rho_at, sqrt_above

@@ -20,10 +20,9 @@ from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.gate import without_ledger
 from tetraodon.inference.graphical_model import TargetTable, make_up
 from tetraodon.mechanism.strategy import Measured
-from tetraodon.query.contribution import EachPerson
 from tetraodon.query.linear import LinearQuery
+from tetraodon.query.number import EachPerson
 from tetraodon.releases.answer import frame_of
-from tetraodon.releases.counting import exact_numbers
 from tetraodon.releases.open_formats import harmless_cell
 from tetraodon.releases.plan import Plan
 from tetraodon.releases.release import Release, infer
@@ -146,7 +145,7 @@ def _counted(query: LinearQuery, people: Mapping[str, Ints], n: int, plan: Plan)
             totals = np.minimum(first + step * people[one.attribute.name], one.cap)
         return one.answer(np.ones(1, np.int64), np.array([n]), totals)
     codes = np.stack([people[name] for name in query.names], axis=1) if query.names else np.zeros((n, 0), np.int64)
-    return exact_numbers(query, plan.policy.domain, codes, np.ones(n, np.int64))
+    return query.counted(plan.policy.domain, codes, np.ones(n, np.int64))
 
 
 # -- synthetic --------------------------------------------------------------------------------------

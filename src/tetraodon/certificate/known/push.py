@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -35,26 +34,26 @@ from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.query.linear import LinearQuery
 
+Arc: TypeAlias = tuple[int, int]
+
 # -- push bounds ------------------------------------------------------------------------------------
 # How far sequences of moves push the answers at most, from how far single moves do.
 
 
-class PushBounds(ABC):
+class PushBounds:
     """The largest pushes of single moves between classes of values, and what follows for many of them."""
 
-    @property
-    @abstractmethod
-    def classes(self) -> Classes: ...
+    classes: Classes
 
-    @property
-    @abstractmethod
-    def widest(self) -> Ints:
-        """The largest push of one move, for every pair of classes, and of a move inside each on the diagonal."""
+    if TYPE_CHECKING:
 
-    @property
-    @abstractmethod
-    def secret_moves(self) -> Mapping[tuple[int, int], int]:
-        """The largest push of one secret move, for pairs of classes that one joins."""
+        @property
+        def widest(self) -> Ints:
+            """The largest push of one move, for every pair of classes, and of a move inside each on the diagonal."""
+
+        @property
+        def secret_moves(self) -> Mapping[Arc, int]:
+            """The largest push of one secret move, for pairs of classes that one joins."""
 
     @property
     def diameters(self) -> Ints:
@@ -111,13 +110,9 @@ SIGN_ROWS = 11
 class AnswerSpace(PushBounds):
     """Queries over the cells of some classes, each with a whole weight per unit; all losses are divided by `common`."""
 
-    over: Classes
+    classes: Classes
     queries: tuple[tuple[LinearQuery, int], ...]
     common: int
-
-    @property
-    def classes(self) -> Classes:
-        return self.over
 
     @cached_property
     def _looked_at(self) -> list[tuple[LinearQuery, int, Ints, Ints, Ints]]:
@@ -253,7 +248,6 @@ def answer_space(classes: Classes, queries: Sequence[tuple[LinearQuery, Fraction
 # For fixed signs a dataset's answers add up to one number, the sum of g(x) over its records. A move from class a to
 # class b gains at most the best g in b less the worst g in a; a secret move, the best of its pairs.
 
-Arc: TypeAlias = tuple[int, int]
 EDGE_WORK = 20_000_000
 LONE_CLASSES = 12
 

@@ -44,7 +44,6 @@ from tetraodon.policy.known import Known, Marginal, known_names, known_query, la
 from tetraodon.policy.secret_graph import MATRIX_LIMIT, Factor, SecretGraph, complete_graph
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.squared import zeros_and_ones
 
 # -- unlisted tables --------------------------------------------------------------------------------
 # Tables of counts under known counts, without listing their cells: how far sequences of moves push them, exactly.
@@ -60,26 +59,22 @@ Codes: TypeAlias = Mapping[str, int]
 class UnlistedSpace(PushBounds):
     """Classes of values, and the largest pushes of a move inside one of them, of any move, and of a secret one."""
 
-    over: Classes
+    classes: Classes
     inside: int
     between: int
     secret: int
 
-    @property
-    def classes(self) -> Classes:
-        return self.over
-
     @cached_property
     def widest(self) -> Ints:
-        return np.broadcast_to(np.int64(self.between), (self.over.count, self.over.count))
+        return np.broadcast_to(np.int64(self.between), (self.classes.count, self.classes.count))
 
     @property
     def diameters(self) -> Ints:
-        return np.broadcast_to(np.int64(self.inside), (self.over.count,))
+        return np.broadcast_to(np.int64(self.inside), (self.classes.count,))
 
     @cached_property
     def secret_moves(self) -> Mapping[Arc, int]:
-        return {self.over.arcs[0]: self.secret}  # no other is known to do less
+        return {self.classes.arcs[0]: self.secret}  # no other is known to do less
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,7 +458,7 @@ def _by_sequence(graph: SecretGraph, query: LinearQuery, unlisted: bool) -> int 
     """The same from what a sequence of moves does to one answer, where that is told at once; None otherwise."""
     whole = long_table(graph)
     if whole is not None:
-        return touched_cells(graph, whole, query) if zeros_and_ones(query.contribution) else None
+        return touched_cells(graph, whole, query) if query.contribution.zeros_and_ones else None
     classes = classes_of(graph, graph.known, () if unlisted else tuple(sorted(query.names)))
     domain = classes.graph.domain
     if not unlisted and query.size(domain) * max(domain.size, len(classes.crossing[0])) <= EDGE_WORK:
@@ -472,7 +467,7 @@ def _by_sequence(graph: SecretGraph, query: LinearQuery, unlisted: bool) -> int 
         return None
     if isinstance(query.contribution, One):
         return _most_classes(classes, query)
-    return classes.count if zeros_and_ones(query.contribution) else None
+    return classes.count if query.contribution.zeros_and_ones else None
 
 
 def _most_classes(classes: Classes, query: LinearQuery) -> int:

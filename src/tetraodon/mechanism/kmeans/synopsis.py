@@ -16,9 +16,9 @@ from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_graph import JointGraph, JointMetric
 from tetraodon.policy.policy import Policy
-from tetraodon.query.contribution import Contribution, One
+from tetraodon.query.contribution import UNIT_LIMIT, Contribution, One
 from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.query.soft_bins import UNIT_LIMIT, Product, Soft
+from tetraodon.query.soft_bins import Product, Soft
 
 # -- soft bins --------------------------------------------------------------------------------------
 # Public bins of one column, with soft borders: a record near a border belongs in part to both bins.
