@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 import pytest
-from scripts.golden import figures, recorded
+from scripts.golden import agree, figures, recorded
 
 PARTS = 12
 
@@ -12,7 +15,26 @@ PARTS = 12
 def test_figures_are_as_recorded(part: int) -> None:
     """`python -m scripts.golden` lists what differs; `--write` records it."""
     for policy, before in recorded()[part::PARTS]:
-        assert figures(policy) == before, policy
+        now = figures(policy)
+        assert agree(before, now), (policy, before, now)
+
+
+def test_errors_that_follow_from_a_descent_may_differ_in_late_digits_and_nothing_else_may() -> None:
+    [(_, before), *_] = [
+        one for one in recorded() if any(i["mechanism"] == "weighted" for i in one[1].get("items", ()))
+    ]
+    place = next(n for n, item in enumerate(before["items"]) if item["mechanism"] == "weighted")
+
+    def changed(key: str, value: str) -> dict[str, Any]:
+        now = copy.deepcopy(before)
+        now["items"][place][key] = value
+        return now
+
+    error = float(before["items"][place]["error"])
+    assert agree(before, changed("error", f"{error * 1.0005:.9g}"))
+    assert not agree(before, changed("error", f"{error * 1.002:.9g}"))
+    assert not agree(before, changed("scale", "1"))
+    assert not agree(before, {"refused": "Refused"})
 
 
 def test_the_policies_reach_every_kind_of_certificate() -> None:
