@@ -20,9 +20,8 @@ def test_figures_are_as_recorded(part: int) -> None:
 
 
 def test_errors_that_follow_from_a_descent_may_differ_in_late_digits_and_nothing_else_may() -> None:
-    [(_, before), *_] = [
-        one for one in recorded() if any(i["mechanism"] == "weighted" for i in one[1].get("items", ()))
-    ]
+    weighted = [one for one in recorded() if any(i["mechanism"] == "weighted" for i in one[1].get("items", ()))]
+    [(_, before), *_] = weighted
     place = next(n for n, item in enumerate(before["items"]) if item["mechanism"] == "weighted")
 
     def changed(key: str, value: str) -> dict[str, Any]:

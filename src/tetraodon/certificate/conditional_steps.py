@@ -22,6 +22,7 @@ from tetraodon.certificate.product_bounds import FEW_CELLS, only_presence
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Ints
+from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within, WithinOrMissing
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
 from tetraodon.query.contribution import Among
@@ -278,6 +279,7 @@ class _Steps:
                 best = worse(best, self.search(self._still, self._those(here), fixed))
         found: dict[tuple[int, ...], tuple[int, int, int]] = {}
         for cost, x, y in self._edges(state):
+            spend(len(x) * (2 + len(self.own) + 2 * len(self.rest)))
             kinds, kind = np.unique(self._kinds(cost, x, y), axis=0, return_inverse=True)
             moved = self._moved(x, y)
             for number, row in enumerate(kinds):

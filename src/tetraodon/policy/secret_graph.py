@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.exact.arrays import Bools, Ints
+from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Everything, Public, Remembering, WithinShare
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Known
@@ -246,6 +247,9 @@ class SecretGraph(Remembering):
 
     def edge_cells(self) -> tuple[Ints, Ints]:
         """All edges between records, as cell numbers, for a domain small enough to hold all pairs."""
+        return _edge_cells(self)
+
+    def _all_edges(self) -> tuple[Ints, Ints]:
         size = self.domain.size
         if size > MATRIX_LIMIT:
             raise Refused(
@@ -259,17 +263,19 @@ class SecretGraph(Remembering):
                 np.concatenate([pair[end][own] for pair, own in zip(found, mine, strict=True)]) for end in (0, 1)
             )
             return first, second
+        spend(size * size // 2)
         axes = dict(zip(self.domain.names, np.unravel_index(np.arange(size), self.domain.shape), strict=True))
         changed = np.zeros((size, size), np.int16)
         allowed = np.triu(np.ones((size, size), np.bool_), 1)
         for factor in self.factors:
             shape = self.domain.project(factor.names).shape
             vertex: Ints = np.ravel_multi_index([axes[n] for n in factor.names], shape)
-            x, y = np.broadcast_arrays(vertex[:, None], vertex[None, :])
             if self.at_most < len(self.factors):
-                changed += x != y
+                changed += vertex[:, None] != vertex[None, :]
             if not factor.complete:
-                allowed &= (x == y) | factor.graph.adjacent(x, y)
+                ends = np.arange(factor.graph.size)
+                joined = factor.graph.adjacent(ends[:, None], ends[None, :]) | np.eye(len(ends), dtype=np.bool_)
+                allowed &= joined[np.ix_(vertex, vertex)]
         first, second = np.nonzero(allowed & (changed <= self.at_most))
         return first.astype(np.int64, copy=False), second.astype(np.int64, copy=False)
 
@@ -301,6 +307,15 @@ class SecretGraph(Remembering):
         factors = tuple(f for f in self.factors if kept & set(f.names))
         groups = self.groups and Groups(self.groups.by, tuple((code, g.part(kept)) for code, g in self.groups.own))
         return SecretGraph(domain, factors, min(self.at_most, len(factors)), self.absent, groups=groups)
+
+
+@lru_cache(maxsize=2)
+def _edge_cells(graph: SecretGraph) -> tuple[Ints, Ints]:
+    """The edges of a graph, read-only: a plan asks for those of the same few attributes with every certificate."""
+    found = graph._all_edges()
+    for cells in found:
+        cells.setflags(write=False)
+    return found
 
 
 def complete_graph(graph: SecretGraph) -> SecretGraph:
