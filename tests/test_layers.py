@@ -10,7 +10,7 @@ from tests.house import MODULES, SOURCE, imports, path_of, room_of, syntax, take
 from tetraodon.query.kinds import KINDS
 
 LAYERS = (
-    {"database_url", "display", "errors", "lazy_names", "papers", "demo", "untrusted_files"},
+    {"database_url", "display", "errors", "lazy_names", "papers", "demo", "untrusted_files", "wording"},
     {"exact"},
     {"domain", "noise"},
     {"engine", "query"},
@@ -29,7 +29,7 @@ LAYERS = (
 NARROW = {
     "engine": {"domain", "errors", "exact", "database_url"},
     "ledger": {"certificate", "errors", "exact", "policy", "database_url"},
-    "report": {"display", "domain", "errors", "exact", "policy"},
+    "report": {"display", "domain", "errors", "exact", "policy", "wording"},
     "noise": {"errors", "exact"},
 }
 

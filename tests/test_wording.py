@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tetraodon.display import listing, number_of, of_one
+from tetraodon.wording import listing, number_of, of_one
 
 
 def test_listings() -> None:

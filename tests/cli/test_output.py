@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tetraodon.cli.console import emit, harmless, heading, note, say, table, working, wrapped
-from tetraodon.display import shown_number
+from tetraodon.wording import shown_number
 
 
 def test_json_is_ascii_where_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None:

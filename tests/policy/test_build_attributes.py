@@ -15,8 +15,9 @@ from tests.releases.made import release_with, silent
 import tetraodon as td
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.errors import PolicyError
-from tetraodon.policy.attribute_graph import Blocks, read_tree, tree_document
+from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.build import code_of
+from tetraodon.policy.category_tree import read_tree, tree_document
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import NamesItem, OpenText
 

@@ -20,7 +20,6 @@ from tests.policy.policies import policies
 from tests.policy.test_build_attackers import CHAIN, CONTACTS, read
 
 import tetraodon as td
-from tetraodon.display import listing, number_of
 from tetraodon.domain import Attribute, Categories, Dates, Grid, Integers
 from tetraodon.exact.zcdp import rho_at
 from tetraodon.noise import laplace_pmf
@@ -49,6 +48,7 @@ from tetraodon.policy.promise_words import (
 from tetraodon.policy.promise_words import said as filled_in
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import chance, length, moves, odds, percent, times, valued
+from tetraodon.wording import listing, number_of
 
 # -- explain0 ---------------------------------------------------------------------------------------
 # The promise in words: every number from the graph by brute force, and no sentence that it does not imply.

@@ -15,7 +15,6 @@ from scipy.special import ndtr
 
 from tetraodon.attacks.attack import Attack, Story, bars, dots, lines, rounded, strongest_belief
 from tetraodon.certificate.sensitivity import sensitivity
-from tetraodon.display import number_of
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger
 from tetraodon.noise import laplace_pmf
@@ -43,6 +42,7 @@ from tetraodon.pufferfish import (
 from tetraodon.query.kinds import histogram
 from tetraodon.releases.plan import plan
 from tetraodon.releases.run import release
+from tetraodon.wording import number_of
 
 # -- all or none ------------------------------------------------------------------------------------
 # Restricted sensitivity, where everybody is known to have the same answer.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
@@ -34,9 +34,11 @@ from tetraodon.policy.attackers import (
     TableSecret,
 )
 from tetraodon.policy.known import known_query
-from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.query.linear import Measurement
+
+if TYPE_CHECKING:
+    from tetraodon.policy.policy import Policy
 
 # -- markov quilt -----------------------------------------------------------------------------------
 # The Markov quilt: how far a secret of one row spreads along a chain ([SWC17] section 4).

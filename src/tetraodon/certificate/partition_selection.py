@@ -17,12 +17,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from tetraodon.certificate.certificate import Computed, certifying
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.exponent import exp_above, exp_below
 from tetraodon.policy.attackers import Independent
-from tetraodon.policy.policy import OpenText, Policy
+
+if TYPE_CHECKING:
+    from tetraodon.policy.policy import OpenText, Policy
 
 DIGITS, FEW = 12, 64
 MOST = 10**6

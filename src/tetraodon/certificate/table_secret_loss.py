@@ -28,6 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.signal import lfilter
@@ -41,9 +42,11 @@ from tetraodon.exact.exponent import exp_above, exp_below, log_above
 from tetraodon.exact.rational import rounded_up
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.attackers import TableSecret, cells_having, joint_chances
-from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import complete_graph
 from tetraodon.query.linear import LinearQuery, Measurement
+
+if TYPE_CHECKING:
+    from tetraodon.policy.policy import Policy
 
 # -- answer laws ------------------------------------------------------------------------------------
 # The loss of noise on an answer whose law under each secret is known, whatever the data look like.

@@ -23,7 +23,7 @@ from tetraodon.cli.console import (
     working,
     wrapped,
 )
-from tetraodon.display import shown_number
+from tetraodon.wording import shown_number
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.display import listing, shown_number
 from tetraodon.domain.domain import MISSING, Attribute
 from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.attackers import Independent
 from tetraodon.releases.least_epsilon import USUAL, Wanted, bounds, driven_by, in_unit, missed
 from tetraodon.releases.plan import Plan
 from tetraodon.releases.planning import error_in_words
+from tetraodon.wording import listing, shown_number
 
 # -- targets in words -------------------------------------------------------------------------------
 # Errors that are wanted, in words and in JSON: whether they are kept, what they cost, and for whose sake.

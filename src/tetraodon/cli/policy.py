@@ -248,10 +248,10 @@ def init(
     """
     with Edge(as_json) as edge:
         edge.state = "The policy file is as it was, or whole."
-        from tetraodon.display import number_of
         from tetraodon.errors import PolicyError
         from tetraodon.policy.draft import Promise, init
         from tetraodon.policy.load import PLACEHOLDER
+        from tetraodon.wording import number_of
 
         if (table is None) == (metadata is None):
             raise WrongUse("there is not one source of a draft", fix="give TABLE, or --from FILE")

@@ -35,7 +35,7 @@ from tetraodon.cli.console import (
 )
 from tetraodon.cli.ledger import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.policy import PolicyPath
-from tetraodon.display import number_of, shown_number
+from tetraodon.wording import number_of, shown_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tetraodon.display import of_one
 from tetraodon.domain.values import Categories, Dates, Grid, Integers, TreeLevel, Value, Values, written_days
 from tetraodon.errors import DomainError, did_you_mean
 from tetraodon.exact.rational import rational
+from tetraodon.wording import of_one
 
 # -- attribute --------------------------------------------------------------------------------------
 # One column of the table: its name, its values, and what stands in for values it should not have.

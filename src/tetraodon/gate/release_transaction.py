@@ -25,11 +25,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.engine import DataRefusal
-from tetraodon.errors import BudgetExhausted, ConcurrentCharge, FailedAfterCharge, Refused, ReleaseError, TetraodonError
+from tetraodon.errors import (
+    BudgetExhausted,
+    ConcurrentCharge,
+    DataRefusal,
+    FailedAfterCharge,
+    Refused,
+    ReleaseError,
+    TetraodonError,
+)
 from tetraodon.gate.output_folder import OLD, Pending, Place
-from tetraodon.ledger import Entry, document_hash, shown_above
-from tetraodon.ledger.account import ADDS_UP
+from tetraodon.ledger.account import ADDS_UP, Entry
+from tetraodon.ledger.amount import document_hash, shown_above
 from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.signing import stamp
 from tetraodon.noise.coins import Coins, system_coins

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
@@ -36,6 +35,7 @@ from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.query import MeasuredSum, Query, Reading
 from tetraodon.query.records_where import Kept, RecordsWhere
 from tetraodon.report.prose import Prose
+from tetraodon.wording import listing
 
 # -- policy among -----------------------------------------------------------------------------------
 # The policy that mechanisms are asked under where a question is about some of the records.

@@ -44,9 +44,8 @@ from tetraodon.policy.attribute_graph import (
     Within,
     WithinOrMissing,
     WithinShare,
-    branches_of,
-    categories_of,
 )
+from tetraodon.policy.category_tree import branches_of, categories_of
 from tetraodon.policy.document import (
     KEYS,
     TABLE,

@@ -19,9 +19,9 @@ from tetraodon.policy.attribute_graph import (
     Within,
     WithinOrMissing,
     WithinShare,
-    tree_document,
 )
 from tetraodon.policy.build import SEPARATE, attackers_document, groups_of
+from tetraodon.policy.category_tree import tree_document
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, TABLE, VERSION
 from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
 from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle

@@ -11,7 +11,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, create_model, model_
 
 from tetraodon.errors import QueryError
 from tetraodon.policy.adversary import AdversarySection, PriorSection
-from tetraodon.policy.attribute_graph import Tree
+from tetraodon.policy.category_tree import Tree
 from tetraodon.policy.joint_graph import METRICS
 from tetraodon.policy.publication import ErrorEntry, ErrorSection, PublisherSection
 from tetraodon.policy.section import (

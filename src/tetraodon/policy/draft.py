@@ -17,7 +17,6 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from tetraodon.database_url import may_hold_password, table_of
-from tetraodon.display import listing, number_of
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.csv_table import CsvFormat, examine
 from tetraodon.engine.open_table import ADDRESSES, CSV, Source, is_query, local_path, opened, read_query
@@ -26,6 +25,7 @@ from tetraodon.exact.rational import READABLE
 from tetraodon.policy.document import NONE_BUT_PRESENCE
 from tetraodon.policy.load import PLACEHOLDER
 from tetraodon.policy.source import SIZE_LIMIT, parse
+from tetraodon.wording import listing, number_of
 
 # -- starter ----------------------------------------------------------------------------------------
 # The first draft of a policy file, from the names and types of columns and never from their values.

@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.display import Displayed, listing, number_of
+from tetraodon.display import Displayed
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.joint_graph import Regions
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -33,6 +33,7 @@ from tetraodon.policy.promise_words import (
     view_sentences,
 )
 from tetraodon.policy.words import WORTHLESS, as_if, chance, moves, odds, percent
+from tetraodon.wording import listing, number_of
 
 # -- other readings ---------------------------------------------------------------------------------
 # The promise read in other ways: by a tester who may be wrong so often, and as a change of what is believed after.

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Problem, Refused, TetraodonError
 from tetraodon.policy.adversary import Adversary
@@ -38,6 +37,7 @@ from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.section import TableSecretSection
 from tetraodon.policy.source import KeyPath, Plain, Problems, Source, is_text, parse, read_source
+from tetraodon.wording import listing
 
 # -- load -------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from tetraodon.display import Displayed, listing, number_of
+from tetraodon.display import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.exact.rational import Exact, Number, decimal_text, rational
@@ -25,6 +25,7 @@ from tetraodon.query.linear import LinearQuery
 from tetraodon.query.moments import Derived
 from tetraodon.query.query import asked_in_words
 from tetraodon.query.records_where import RecordsWhere, records_where
+from tetraodon.wording import listing, number_of
 
 LEAST, MOST = Fraction(1, 10**9), 10**6
 """Budgets that can mean something: below, nothing is learnt; above, nothing is protected."""

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.display import listing, number_of
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.errors import Refused
 from tetraodon.exact.rational import decimal_text
@@ -36,6 +35,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.public_tables import side_tables
 from tetraodon.policy.secret_graph import ABSENT, Factor
 from tetraodon.policy.words import HOPELESS, WORTHLESS, chance, length, moves, odds, one_in, percent, times, valued
+from tetraodon.wording import listing, number_of
 
 # -- examples ---------------------------------------------------------------------------------------
 # Pairs of values, near and far, that show what a policy promises. No attribute is ever written out for them.

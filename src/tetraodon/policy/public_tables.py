@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tetraodon.display import listing
 from tetraodon.errors import PolicyError
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import beside
+from tetraodon.wording import listing
 
 KINDS = (".csv", ".parquet")
 

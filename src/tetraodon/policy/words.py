@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from tetraodon.display import listing as listing
-from tetraodon.display import number_of as number_of
 from tetraodon.domain import Attribute, Categories, Dates
 from tetraodon.exact.rational import decimal_text
+from tetraodon.wording import listing as listing
+from tetraodon.wording import number_of as number_of
 
 WORTHLESS, HOPELESS = Decimal(1000), Decimal("1e+100")
 """Odds beyond which a bound is no protection worth the name, and beyond which there is no sense in writing it out."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.display import listing
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.exact.arrays import fits
@@ -42,6 +41,7 @@ from tetraodon.query.query import (
     plain,
     splits_of,
 )
+from tetraodon.wording import listing
 
 # -- count ------------------------------------------------------------------------------------------
 # `count`: how many records there are, or how many satisfy a condition; or the sum of their weights.

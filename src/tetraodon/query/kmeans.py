@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.display import number_of
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.query import Answered, Columns, Key, Query, Wording, column_name, splits_of
+from tetraodon.wording import number_of
 
 
 @dataclass(frozen=True, slots=True)

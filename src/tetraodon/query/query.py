@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.display import listing
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
@@ -27,6 +26,7 @@ from tetraodon.query.bins import Bins
 from tetraodon.query.contribution import Answerers, One
 from tetraodon.query.linear import LinearQuery, Split, split_by
 from tetraodon.query.local_log_noise import Disguised
+from tetraodon.wording import listing
 
 # -- answered ---------------------------------------------------------------------------------------
 # What was released about an item, as its question sees it, and how that becomes named columns.

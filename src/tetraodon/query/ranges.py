@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.display import listing, number_of
 from tetraodon.domain import Attribute, Domain, Value
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
@@ -51,6 +50,7 @@ from tetraodon.query.query import (
     titled,
     with_counts,
 )
+from tetraodon.wording import listing, number_of
 
 # -- cdf --------------------------------------------------------------------------------------------
 

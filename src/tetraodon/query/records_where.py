@@ -10,7 +10,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from tetraodon.display import listing
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.domain.domain import MISSING
 from tetraodon.domain.values import TreeLevel, Values
@@ -20,6 +19,7 @@ from tetraodon.query import condition
 from tetraodon.query.condition.read import CELL_LIMIT
 from tetraodon.query.contribution import Among
 from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.wording import listing
 
 
 @dataclass(frozen=True, slots=True)

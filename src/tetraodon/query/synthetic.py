@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.query.counts import Histogram, histogram
@@ -25,6 +24,7 @@ from tetraodon.query.query import (
     column_name,
     names_of,
 )
+from tetraodon.wording import listing
 
 MOST_VALUES = 20_000_000
 """Records times attributes."""

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from tetraodon.certificate.certificate import Sensitivity
 from tetraodon.certificate.sensitivity import sensitivity
-from tetraodon.display import Displayed, listing, number_of
+from tetraodon.display import Displayed
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.domain.values import EXAMPLES
 from tetraodon.engine import ColumnReport, Counts, CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
@@ -25,6 +25,7 @@ from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.records_where import records_where
 from tetraodon.releases.plan import Plan
+from tetraodon.wording import listing, number_of
 
 # -- selection --------------------------------------------------------------------------------------
 # Selecting rows of a table: a query's condition becomes `where` of every item.

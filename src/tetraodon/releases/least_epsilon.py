@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from typing import TypeAlias
 
-from tetraodon.display import listing, shown_number
 from tetraodon.errors import PolicyError, QueryError, Refused, TetraodonError, TooMuchWork, did_you_mean
 from tetraodon.exact.arrays import on_one_thread
 from tetraodon.exact.effort import bounded_effort
@@ -27,6 +26,7 @@ from tetraodon.policy.publication import ErrorTarget, error_target
 from tetraodon.query.moments import Derived
 from tetraodon.releases.plan import Plan, PlannedItem, better, offers, read_together
 from tetraodon.releases.proposals import KnownOffers, limit_of
+from tetraodon.wording import listing, shown_number
 
 # -- error targets ----------------------------------------------------------------------------------
 # Whether a plan keeps the errors that are wanted, item by item, each in its own unit; before any data is seen.

@@ -14,7 +14,7 @@ from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import adds_up, certify_release, priced_for_each
-from tetraodon.display import Displayed, number_of
+from tetraodon.display import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.exact.arrays import on_one_thread
@@ -40,6 +40,7 @@ from tetraodon.releases.proposals import (
     for_own_secrets,
     limit_of,
 )
+from tetraodon.wording import number_of
 
 ROUNDS = 4
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tetraodon.display import of_one, shown_number
 from tetraodon.ledger import shown_above
 from tetraodon.policy.load import load_policy, stated_policy
 from tetraodon.releases.codec import number, plan_document
 from tetraodon.releases.estimates import joint_errors
 from tetraodon.releases.least_epsilon import plan_for_error
 from tetraodon.releases.plan import Plan, PlannedItem, plan
+from tetraodon.wording import of_one, shown_number
 
 # -- plan table -------------------------------------------------------------------------------------
 # A plan as a table: what is asked, how it is answered, what that costs and how far off it is.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tetraodon.display import Displayed, listing
+from tetraodon.display import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, did_you_mean
 from tetraodon.exact.arrays import Bools
@@ -26,6 +26,7 @@ from tetraodon.releases.answer import Answer, cells_where, truth_of
 from tetraodon.releases.estimates import Inference, count_of, estimate, joint_errors
 from tetraodon.releases.names import NamesAnswer, Told
 from tetraodon.releases.plan import Plan
+from tetraodon.wording import listing
 
 MOST_GROUPS = 10_000
 SUREST = 1 - Fraction(1, 10**9)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from tetraodon.certificate.certificate import Certificate, Dataset, TableChance, TableShare
-from tetraodon.display import listing, number_of, of_one
 from tetraodon.domain import Domain
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.exact.rational import decimal_text, stated_number
@@ -52,6 +51,7 @@ from tetraodon.report.picture import (
     shown,
 )
 from tetraodon.report.prose import Prose
+from tetraodon.wording import listing, number_of, of_one
 
 # -- words ------------------------------------------------------------------------------------------
 # A planned item in words: what was asked, how it was answered, how far off that is, and what proves the promise.

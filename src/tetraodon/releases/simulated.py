@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.display import listing
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused, ReleaseError, did_you_mean
 from tetraodon.exact.arrays import Floats, Ints
@@ -27,6 +26,7 @@ from tetraodon.releases.open_formats import harmless_cell
 from tetraodon.releases.plan import Plan
 from tetraodon.releases.release import Release, infer
 from tetraodon.releases.run import noisy
+from tetraodon.wording import listing
 
 if TYPE_CHECKING:
     import polars

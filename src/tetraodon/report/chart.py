@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.display import number_of
 from tetraodon.exact.arrays import Ints
 from tetraodon.report.picture import DrawnAxis, Kind, Numbers, Picture, places, plain, shown
+from tetraodon.wording import number_of
 
 # -- downsampling -----------------------------------------------------------------------------------
 # Fewer things to draw: what the eye could not tell apart is left out or drawn together, and the page says so.

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from pathlib import Path
 
-from tetraodon.display import Sentences, number_of
+from tetraodon.display import Sentences
 from tetraodon.ledger.signing import hash_in_words
 from tetraodon.policy.promise_words import beliefs, limits, short
 from tetraodon.policy.public_tables import side_tables
@@ -16,6 +16,7 @@ from tetraodon.report.picture import about
 from tetraodon.views.channel import SourceChannel, ViewChannel
 from tetraodon.views.exposure import BEFORE, BELIEF, MOST_EXPOSED, Exposure, is_dense, named_from, rehearse
 from tetraodon.views.plan import SHARES, ViewPlan, nearest_possible, other_attackers
+from tetraodon.wording import number_of
 
 # -- words ------------------------------------------------------------------------------------------
 # All sentences are in `templates/view.txt`; here is what they are filled with.

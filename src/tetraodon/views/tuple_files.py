@@ -21,7 +21,6 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.display import listing
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine.duckdb_source import quoted as identifier
 from tetraodon.engine.duckdb_source import text
@@ -29,6 +28,7 @@ from tetraodon.errors import DomainError
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.releases.open_formats import harmless_cell, harmless_sql
 from tetraodon.views.sampling import Cells
+from tetraodon.wording import listing
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.exact.rational import Number, rational
@@ -24,6 +23,7 @@ from tetraodon.views.channel import SourceChannel, ViewChannel, channel_from
 from tetraodon.views.estimate import Asked, Earlier, TupleFile, level
 from tetraodon.views.series import Series
 from tetraodon.views.tuple_files import PARTS, TUPLES
+from tetraodon.wording import listing
 
 MANIFEST = "view.json"
 

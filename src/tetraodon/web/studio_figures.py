@@ -14,7 +14,6 @@ import numpy as np
 
 from tetraodon.attacks.attack import Attack
 from tetraodon.attacks.gallery import find
-from tetraodon.display import listing, shown_number
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, TetraodonError
 from tetraodon.exact.rational import decimal_text, rational
@@ -32,6 +31,7 @@ from tetraodon.releases.planning import error_in_words
 from tetraodon.releases.report import value_column
 from tetraodon.releases.simulated import simulate
 from tetraodon.web.policy_editor import held_of, plan_of
+from tetraodon.wording import listing, shown_number
 
 # -- figures ---------------------------------------------------------------------------------------
 
