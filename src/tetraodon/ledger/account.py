@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
 from tetraodon.exact.zcdp import best_order, epsilon_at_order
-from tetraodon.ledger.amount import amount, amount_from_text, document_hash
+from tetraodon.ledger.amount import amount, amount_from_text, damage, document_hash
 
 # -- compose ----------------------------------------------------------------------------------------
 # What several releases have lost together, where a delta is allowed: pure losses and zCDP losses, mixed.
@@ -184,9 +184,7 @@ class Entry:
                 return ReleaseLoss(self.charged, delta=self.delta)
             return ReleaseLoss(self.charged, amount_from_text(self.document.get(RHO, certificate["rho_exact"])))
         except (KeyError, TypeError):
-            raise LedgerError(
-                "the ledger holds an entry that Tetraodon did not write", fix="restore the ledger from a backup"
-            ) from None
+            raise damage("an entry") from None
 
     @property
     def reservation(self) -> Reservation:
@@ -226,10 +224,7 @@ class Entry:
         done = self.state == "settled"
         parts = all(part in self.document for part in DOCUMENT_PARTS)
         if self.state not in STATES or done != bool(self.settled and self.manifest_hash) or not parts:
-            raise LedgerError(
-                "the ledger holds an entry that Tetraodon did not write",
-                fix="restore the ledger from a backup",
-            )
+            raise damage("an entry")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import Connection, insert, inspect, select, text, update
 
 from tetraodon.errors import LedgerError
+from tetraodon.ledger.amount import damage
 from tetraodon.ledger.entries import Kind, extend, fill
 from tetraodon.ledger.schema import (
     CHARGED,
@@ -48,7 +49,7 @@ def migrate(connection: Connection, version: int) -> None:
         return
     lacking = LACKING[version]
     if set(inspect(connection).get_table_names()) & {table.name for table in lacking}:
-        raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+        raise damage()
     tables.create_all(connection, tables=list(lacking), checkfirst=False)
     if chain in lacking:
         extend(connection, _past(connection))

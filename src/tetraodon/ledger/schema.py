@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import no_ledger
+from tetraodon.ledger.amount import damage
 
 VERSION = 4
 OLDEST = 1
@@ -154,7 +155,7 @@ def found_version(connection: Connection, *, seen: bool = False) -> int | None:
             raise LedgerError("this ledger was written by a newer version of Tetraodon", fix="upgrade tetraodon")
         if version == str(int(version)) and int(version) >= OLDEST:
             return int(version)
-    raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+    raise damage()
 
 
 def check_version(connection: Connection, *, seen: bool = False) -> int:

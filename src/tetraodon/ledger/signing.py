@@ -23,13 +23,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.ledger.account import dataset_name
 from tetraodon.ledger.amount import shown_above
-from tetraodon.ledger.entries import append, text_in
+from tetraodon.ledger.entries import record, text_in
 from tetraodon.ledger.schema import keys
 
 if TYPE_CHECKING:
@@ -241,9 +241,7 @@ def _required(place: Path | None) -> Path:
 
 def _add(connection: Connection, signer: Signer) -> PublicKey:
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    made = connection.execute(insert(keys).values(public_key=signer.key.text, made=now))
-    (number,) = made.inserted_primary_key or []
-    append(connection, "key", number)
+    record(connection, "key", public_key=signer.key.text, made=now)
     return signer.key
 
 
