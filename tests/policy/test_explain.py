@@ -35,7 +35,6 @@ from tetraodon.policy.promise_words import (
     fact_in_words,
     factor_examples,
     forgiven,
-    kind_of,
     known_in_words,
     people,
     presence_example,
@@ -577,10 +576,8 @@ def test_groups_and_chains_say_what_they_cost() -> None:
 
 
 def test_only_what_adds_up_is_said_to_add_up() -> None:
-    assert "do not simply add up" in said("releases_add_up", kind_of(read([{"chain": CHAIN}]).attackers))[0]
-    assert (
-        "all releases from the same data add up" in said("releases_add_up", kind_of(read(["independent"]).attackers))[0]
-    )
+    assert "do not simply add up" in said("releases_add_up", "chain")[0]
+    assert "all releases from the same data add up" in said("releases_add_up", "independent")[0]
 
 
 ATTACKERS_IN_WORDS_POLICY = {

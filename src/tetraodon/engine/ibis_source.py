@@ -1,7 +1,7 @@
 """An Ibis table: its own SQL, read by the engine that it lives in.
 
 Only backends whose engine passes the whole of `tests/engine/test_conformance*.py` are let in. Ibis itself is imported
-by whoever has such a table, and nowhere else.
+by callers that have such a table, and nowhere else.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ POSTGRES = Dialect(
 
 
 class PostgresTable:
-    """What stands after FROM in `origin`, read through a connection."""
+    """The table of the FROM clause `origin`, read through a connection."""
 
     dialect = POSTGRES
     decimal = "."

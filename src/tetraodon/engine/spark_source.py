@@ -218,7 +218,7 @@ def _lost() -> TableError:
 
 
 def _nothing() -> None:
-    """Leave the session alone: it is somebody else's."""
+    """Leave the session alone: it is the caller's."""
 
 
 DOOR = Door(addresses=(SCHEME,), objects="pyspark.sql.", open=open_spark)

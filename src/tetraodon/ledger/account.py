@@ -272,7 +272,7 @@ def dataset_name(name: str) -> str:
 
 
 def kept_name(name: str, of: str) -> str:
-    """A name as it is kept, of a data set or of whoever has an allotment."""
+    """A name as it is kept, of a data set or of the owner of an allotment."""
     fix = f"write a line of 1 to {LONGEST_NAME} printable characters, without blanks at its ends"
     if not isinstance(name, str):
         raise LedgerError(f"the name of {of} is not text", fix=fix)
@@ -295,7 +295,7 @@ class Account:
     policy:  the governing policy, under which every release is priced.
     opened:  when, in UTC.
     delta:   above zero, releases with Gaussian noise are allowed, and `charged` is what all releases together lose at
-             this delta, whoever chose them (`account.py`); at zero it is the sum of their losses.
+             this delta, however they were chosen (`account.py`); at zero it is the sum of their losses.
     spent:   the sums behind `charged`, with the number of the last charge.
     """
 

@@ -1,7 +1,7 @@
 """Allotments of a total to owners, and populations whose waves share one account.
 
 An allotment is leave to spend and sets nothing aside. Those of a data set may add up to more than its total, which is
-what counts: whoever comes first is served, and all owners together spend no more than one could.
+what counts: charges are served in order, and all owners together spend no more than one could.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KEY = "population"
 
 
 def population_in(document: Mapping[str, Any]) -> str:
-    """The population that a policy names; empty if its data set stands alone."""
+    """The population that a policy names; empty if its data set has an account of its own."""
     named = document.get(KEY) if isinstance(document, Mapping) else None
     return dataset_name(named) if named else ""
 
@@ -44,7 +44,7 @@ def governing_document(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def standing_for(connection: Connection, name: str) -> str:
-    """The account that a name means: a wave stands for its population."""
+    """The account that a name means: a wave means its population."""
     if not holds(connection, waves):
         return name
     found = connection.execute(_POPULATION, {"wave": name}).scalar_one_or_none()

@@ -60,7 +60,7 @@ class Audit:
 def audited(connection: Connection) -> Audit:
     """Compute the chain anew from the rows, and see that every row is in it.
 
-    Why  each record is compared with the hash that stands before it, so that one change is one problem. Whoever may
+    Why  each record is compared with the hash before it, so that one change is one problem. Whoever may
          write the file can compute all later hashes again; then the last one differs, which a noted hash shows.
     """
     found = links(connection)

@@ -37,7 +37,7 @@ _ACCOUNT = select(accounts).where(accounts.c.dataset == bindparam("account"))
 def locked(name: str) -> Select[Any]:
     """The row of an account, kept from other writers until the end of the transaction.
 
-    Why  whoever charges waits here, whatever other locks a server's settings leave out. SQLite has no such clause and
+    Why  every charge waits here, whatever other locks a server's settings leave out. SQLite has no such clause and
          needs none: the whole file is already ours.
     """
     return select(accounts).where(accounts.c.dataset == name).with_for_update()
@@ -162,7 +162,7 @@ def _check_delta(account: Account, new: Entry) -> None:
     """Refuse a release with a delta of its own where what is left of the delta does not cover it.
 
     Why   the first release with Gaussian noise takes all of the delta that is left. Were some of it spent afterwards,
-          by somebody who has seen answers, the same part could be used twice.
+          after answers were seen, the same part could be used twice.
     """
     if account.spent.rho:
         raise BudgetExhausted(

@@ -239,7 +239,7 @@ def _sqlite(address: Address) -> Engine:
 
 def _server(address: Address) -> Engine:
     # READ COMMITTED, whatever the server's default: after waiting for the lock, the next statement must see
-    # the charges of whoever held it. A snapshot taken before the wait would not.
+    # the charges of the writer that held it. A snapshot taken before the wait would not.
     # A connection that broke while it was kept is noticed before it is used (pool_pre_ping).
     of_libpq = address.url.get_driver_name().startswith("psycopg")
     settings = {name: value for name, value in SILENCE.items() if of_libpq and name not in address.url.query}

@@ -217,9 +217,9 @@ def entry_of(connection: Connection, reservation: Reservation) -> Entry:
 def statement_of(connection: Connection, entry: Entry, taken: Fraction) -> dict[str, Any]:
     """An entry as a manifest states it: with what it has taken of its account, and its hash in the chain.
 
-    Why  the hash stands for everything that was recorded up to the charge, and tells nothing of it. The place in the
+    Why  the hash covers everything that was recorded up to the charge, and tells nothing of it. The place in the
          chain is left out: it would tell how many refusals came before. Of the moment the day is stated, as in the rest
-         of a manifest: whoever asked on a server would read when a worker came to it, and how long the one before took.
+         of a manifest: a user of a server could read when a worker came to it, and how long the one before took.
     """
     amounts = {"asked": entry.asked, "charged": taken, "delta": entry.delta}
     return {

@@ -121,7 +121,7 @@ class Ledger:
     def correct(self, dataset: str, total: Number, *, delta: Number | None = None) -> Account:
         """Correct a mistyped total, or delta, of a data set from which nothing was released yet. It leaves a trace.
 
-        Why  releases were priced, and perhaps chosen, by what was left of the first total; so it stands from then on.
+        Why  releases were priced, and perhaps chosen, by what was left of the first total; so it is final from then on.
         """
         exact, given = exact_amount(total, "the total"), None if delta is None else exact_amount(delta, "delta")
         with self._database.writing() as connection:
@@ -178,7 +178,7 @@ class Ledger:
             return fitting(connection, dataset, bill, _now(), lock=False, upto=upto).added
 
     def allot(self, dataset: str, owner: str, amount: Number, expires: datetime | None = None) -> Allotment:
-        """Set how much of a data set's total somebody may spend in all, and until when, in place of any earlier one.
+        """Set how much of a data set's total an owner may spend in all, and until when, in place of any earlier one.
 
         Post  nothing is set aside: allotments may add up to more than the total, and the total wins.
         """

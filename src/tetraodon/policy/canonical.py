@@ -9,7 +9,7 @@ import numpy as np
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.exact.rational import decimal_text
-from tetraodon.policy.attackers import TableSecret, table_document
+from tetraodon.policy.attackers import TableSecret
 from tetraodon.policy.attribute_graph import (
     AttributeGraph,
     Blocks,
@@ -21,7 +21,7 @@ from tetraodon.policy.attribute_graph import (
     WithinShare,
     tree_document,
 )
-from tetraodon.policy.build import SEPARATE, attackers_document, groups_of
+from tetraodon.policy.build import SEPARATE, groups_of
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, TABLE, VERSION
 from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
 from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
@@ -47,7 +47,7 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
         **_all_secrets(policy),
         **({"groups": _groups(policy.graph, policy.graph.groups)} if policy.graph.groups else {}),
         "known": [_known(entry) for entry in policy.known],
-        "attackers": attackers_document(policy.attackers),
+        "attackers": policy.attackers.document(),
         "budget": policy.budget,
         **({"adversary": policy.adversary.document()} if policy.adversary else {}),
         **({"public": dict(policy.public)} if policy.public else {}),
@@ -66,7 +66,7 @@ def _all_secrets(policy: Policy) -> Json:
     found = _secrets(policy.graph)
     found["secrets"] |= {column.name: "everything" if column.secret else "public" for column in policy.open}
     if isinstance(policy.attackers, TableSecret):
-        found["secrets"] |= {TABLE: table_document(policy.attackers)}
+        found["secrets"] |= {TABLE: policy.attackers.secret_document()}
     return found
 
 

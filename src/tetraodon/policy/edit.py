@@ -1,6 +1,6 @@
 """One change to the text of a policy file: the rest of it, comments and order included, stays as it was typed.
 
-A node of the file is replaced where the parser says that it stands. Round-trip libraries write the whole file anew.
+A node of the file is replaced where the parser found it. Round-trip libraries write the whole file anew.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _told(path: KeyPath) -> str:
     return ".".join(str(part) for part in path)
 
 
-# -- where it stands --------------------------------------------------------------------------------
+# -- where a node is ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _dash(text: str, block: yaml.SequenceNode, at: int) -> int:
 
 
 def _begins_line(text: str, at: int) -> bool:
-    """Whether nothing but indentation, or the dash of a list, stands before it on its line."""
+    """Whether nothing but indentation, or the dash of a list, precedes it on its line."""
     return not text[_line_start(text, at) : at].strip(" -")
 
 

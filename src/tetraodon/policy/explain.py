@@ -21,7 +21,6 @@ from tetraodon.policy.promise_words import (
     factor_examples,
     forgiven,
     has_secrets,
-    kind_of,
     known_in_words,
     only_presence_is_secret,
     people,
@@ -240,7 +239,7 @@ def _costs(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]]:
 
 
 def _assumed(policy: Policy) -> tuple[str, ...]:
-    most, attackers = number_of(policy.rows_per_person, "row"), kind_of(policy.attackers)
+    most, attackers = number_of(policy.rows_per_person, "row"), policy.attackers.kind
     rows = said("whose_rows", policy, most) if policy.key else said("rows_are", attackers == "chain")
     against = against_whom(policy.attackers, len(policy.known))
     return (against, *rows, *said("nothing_else_known", policy), *said("over_time", policy, attackers))

@@ -51,7 +51,7 @@ PLACEHOLDER = "CONFIRM"
 
 
 AnyPolicy: TypeAlias = Policy | str | os.PathLike[str] | Mapping[str, Any]
-"""A policy, however somebody has it at hand."""
+"""A policy in any form that `load_policy` takes."""
 
 
 def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
@@ -115,7 +115,7 @@ def _understood(read: Source, folder: Path | None) -> Policy:
         epsilon=budget.epsilon or Fraction(1),  # replaced below where the budget is a rho
         items=items,
         attackers=attackers,
-        presence="public" if document.presence == "public" else "secret",
+        presence=document.presence,
         key=document.individuals.key if document.individuals else "",
         rows_per_person=document.individuals.rows if document.individuals else 1,
         every_row=document.individuals is not None and document.individuals.secret is not None,
@@ -150,7 +150,7 @@ def _check_apart(document: PolicyDocument, domain: Domain, problems: Problems) -
 
 
 def _check_owner(document: PolicyDocument, attackers: Attackers, graph: SecretGraph, problems: Problems) -> None:
-    """Refuse a column that says whose row it is and may be changed by a secret: the row would be somebody else's."""
+    """Refuse a column that says whose row it is and may be changed by a secret: the row would change its owner."""
     columns: list[tuple[KeyPath, str]] = []
     if document.individuals:
         columns.append((("individuals", "key"), document.individuals.key))

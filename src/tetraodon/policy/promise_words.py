@@ -19,7 +19,7 @@ from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.errors import Refused
 from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent, TableSecret
+from tetraodon.policy.attackers import Attackers, TableSecret
 from tetraodon.policy.attribute_graph import (
     AttributeGraph,
     Blocks,
@@ -261,7 +261,7 @@ def only_presence_is_secret(policy: Policy) -> bool:
 
 
 def secret_sentences(policy: Policy, factor: Factor) -> tuple[str, ...]:
-    """What cannot be told apart in the attributes of a factor."""
+    """What must stay indistinguishable in the attributes of a factor."""
     graph, absent, joint = factor.graph, policy.graph.absent, listing(factor.names)
     others = "Any other two values"
     if isinstance(graph, JointMetric):
@@ -307,7 +307,7 @@ def _values(attribute: Attribute, graph: AttributeGraph) -> tuple[str, ...]:
             pairs = [f"{attribute.text(x)} and {attribute.text(y)}" for x, y in sorted(graph.pairs)]
             return said("pairs", attribute.name, _first_few(pairs))
         case Everything() | Public():
-            raise AssertionError("a graph of all pairs or of none was told above")
+            raise AssertionError("graphs of all pairs or of none are worded above")
         case _:
             assert_never(graph)
 
@@ -378,7 +378,7 @@ def people(policy: Policy) -> tuple[People, ...]:
 
 
 def known_in_words(known: Known, domain: Domain) -> str:
-    """What somebody knows of a fact: all of it, or that it is at most or at least so much."""
+    """What is known of a fact: its exact answer, or that it is at most or at least so much."""
     ends = [f"{word} {end:,}" for word, end in (("at least", known.least), ("at most", known.most)) if end is not None]
     asked = fact_in_words(known.fact, domain)
     if not ends:
@@ -391,7 +391,7 @@ def known_in_words(known: Known, domain: Domain) -> str:
 
 
 def fact_in_words(fact: Fact, domain: Domain) -> str:
-    """A fact as what somebody knows: "the exact table by sex", "how many records there are"."""
+    """A fact as what is known: "the exact table by sex", "how many records there are"."""
     match fact:
         case CountWhere():
             return f"how many records satisfy {fact.where}" if fact.where else "how many records there are"
@@ -436,38 +436,19 @@ def share_in_words(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]
     return said("whole_table", secret, f"{decimal_text(100 * secret.within)}%", records), tuple(examples)
 
 
-def kind_of(attackers: Attackers) -> str:
-    """The word for attackers that the macros about them end in."""
-    match attackers:
-        case Independent():
-            return "independent"
-        case DependentGroups():
-            return "groups"
-        case Chain():
-            return "chain"
-        case Contacts():
-            return "contacts"
-        case TableSecret():
-            return "table"
-        case _:
-            assert_never(attackers)
-
-
 def less_than_it_says(attackers: Attackers) -> str:
     """What plain differential privacy would not do against attackers who are more than independent."""
-    return said("less_than_it_says", kind_of(attackers))[0]
+    return said("less_than_it_says", attackers.kind)[0]
 
 
 def against_whom(attackers: Attackers, known: int = 0) -> str:
     """Whom the promise is kept against, and what is not covered, where so many counts are known."""
-    more = (known,) if isinstance(attackers, DependentGroups) else ()
-    return said(f"against_{kind_of(attackers)}", attackers, *more)[0]
+    return said(f"against_{attackers.kind}", attackers, known)[0]
 
 
 def cost_of_dependence(attackers: Attackers, known: int = 0) -> tuple[str, ...]:
     """What it costs that rows may depend on each other, where so many counts are known."""
-    more = (known,) if isinstance(attackers, DependentGroups) else ()
-    return said(f"cost_of_{kind_of(attackers)}", attackers, *more)
+    return said(f"cost_of_{attackers.kind}", attackers, known)
 
 
 def view_sentences(policy: Policy) -> tuple[str, ...]:

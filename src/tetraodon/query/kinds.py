@@ -54,7 +54,7 @@ KINDS: tuple[type[Query], ...] = (
     TotalPerPerson,
     MeanPerPerson,
 )
-"""Every kind of question there is, in the order in which a mistaken item is told of them."""
+"""Every kind of question there is, in the order in which errors name them."""
 
 
 def linear(query: Query, domain: Domain) -> LinearQuery:

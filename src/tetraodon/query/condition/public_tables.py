@@ -1,7 +1,7 @@
 """Joins with public tables and subqueries over them, turned into conditions on the record alone.
 
 Every part of a subquery's syntax tree is on a list, or it is refused; then it is written out anew. In it, attributes
-are columns of the tuple at hand, and no table but a public one is read. What stands outside the subquery is a condition
+are columns of the tuple at hand, and no table but a public one is read. What is outside the subquery is a condition
 like any other.
 """
 
@@ -149,7 +149,7 @@ Scope: TypeAlias = dict[str, tuple[str, ...]]
 
 
 def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
-    """A comparison, an `in` or an `exists` with a subquery, as SQL; `value` says what stands outside."""
+    """A comparison, an `in` or an `exists` with a subquery, as SQL; `value` reads what is outside."""
     if not names.public:
         raise QueryError(
             "a subquery is not offered here: what it reads is not a public table",

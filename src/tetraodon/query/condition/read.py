@@ -95,7 +95,7 @@ def checked(tree: exp.Expression, names: Names) -> Truth:
 
 
 def read_value(tree: exp.Expression, names: Names) -> Value:
-    """What a syntax tree stands for in a record: a number, say."""
+    """The value of a syntax tree for a record: a number, say."""
     try:
         return _Checker(names).value(tree)
     except RecursionError:
@@ -124,7 +124,7 @@ def truth_table(condition: str | Truth, domain: Domain) -> tuple[tuple[str, ...]
 
 @dataclass(frozen=True)
 class _Checker:
-    """Syntax trees as what they stand for, with names resolved."""
+    """Checks syntax trees and reads them as values, with names resolved."""
 
     names: Names
 
@@ -191,7 +191,7 @@ class _Checker:
                 return self._called(node)
 
     def _called(self, node: Any) -> Value:
-        """What a function stands for."""
+        """The value of a function."""
         match node:
             case exp.Least() | exp.Greatest():
                 parts = [self.number(part) for part in (node.this, *node.expressions)]

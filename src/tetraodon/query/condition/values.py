@@ -179,7 +179,7 @@ def extreme(numbers: Sequence[Ratio], largest: bool) -> Ratio:
 
 
 def chosen(conditions: Sequence[Truth], numbers: Sequence[Ratio]) -> Ratio:
-    """The number beside the first condition that is true, or the last number."""
+    """The number of the first condition that is true, or the last number."""
     if all(isinstance(one.under, Constant) for one in numbers):
         overs, under = _common(numbers)
         return Ratio(Choice(tuple(conditions), tuple(overs)), under)
@@ -531,7 +531,7 @@ def unknown(value: Value) -> Truth:
 
 
 def choose(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
-    """The value beside the first condition that is true, or the last; all of one kind, or NULL."""
+    """The value of the first condition that is true, or the last; all of one kind, or NULL."""
     kinds = [value for value in values if not isinstance(value, Nothing)]
     if not kinds:
         return Nothing()
