@@ -15,7 +15,7 @@ from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.section import ChancesSection, TableSecretSection
 
-# -- build table0 -----------------------------------------------------------------------------------
+# -- build table ------------------------------------------------------------------------------------
 # Secrets of the whole table in a policy file: what is read, and all that has no price beside one.
 
 

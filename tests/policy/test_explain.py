@@ -25,18 +25,18 @@ from tetraodon.domain import Attribute, Categories, Dates, Grid, Integers
 from tetraodon.exact.zcdp import rho_at
 from tetraodon.noise import laplace_pmf
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.explain import changed_belief, explain, power
-from tetraodon.policy.load import load_policy
-from tetraodon.policy.policy import Policy
-from tetraodon.policy.promise_words import (
+from tetraodon.policy.explain import (
     against_whom,
     beliefs,
+    changed_belief,
     cost_of_dependence,
+    explain,
     fact_in_words,
     factor_examples,
     forgiven,
     known_in_words,
     people,
+    power,
     presence_example,
     record_examples,
     said,
@@ -45,11 +45,13 @@ from tetraodon.policy.promise_words import (
     steps_text,
     view_sentences,
 )
-from tetraodon.policy.promise_words import said as filled_in
+from tetraodon.policy.explain import said as filled_in
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import chance, length, moves, odds, percent, times, valued
 
-# -- explain0 ---------------------------------------------------------------------------------------
+# -- explain ----------------------------------------------------------------------------------------
 # The promise in words: every number from the graph by brute force, and no sentence that it does not imply.
 
 

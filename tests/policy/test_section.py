@@ -41,7 +41,7 @@ from tetraodon.policy.section import (
     whole,
 )
 
-# -- section0 ---------------------------------------------------------------------------------------
+# -- section ----------------------------------------------------------------------------------------
 # Shapes of parts of a policy file: known keys only, one kind where there is a choice; `known` and `attackers`.
 
 

@@ -33,7 +33,7 @@ from tetraodon.policy.source import (
     sibling_file,
 )
 
-# -- source0 ----------------------------------------------------------------------------------------
+# -- source -----------------------------------------------------------------------------------------
 # The policy file as plain data, with the line of every key and value.
 # Every scalar stays the text that was typed: `No` is never false, `007` keeps its zeros, and `0.1` becomes one tenth
 # only where a number is wanted. A dict given in place of a file is brought into the same shape.
