@@ -234,13 +234,9 @@ def explained(error: psycopg.Error) -> TableError:
         case psycopg.errors.UndefinedTable() | psycopg.errors.UndefinedColumn():
             return TableError("the table has changed since it was opened", fix="run the same command again")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return _lost()
+            return TableError("the connection to the database was lost", fix=LOST)
         case _:
             return DataRefusal("the table cannot be counted", fix="check that the table can be read")
-
-
-def _lost() -> TableError:
-    return TableError("the connection to the database was lost", fix=LOST)
 
 
 def _no_right(where: str) -> TableError:

@@ -137,11 +137,6 @@ def _dash(text: str, block: yaml.SequenceNode, at: int) -> int:
     return line + column
 
 
-def _begins_line(text: str, at: int) -> bool:
-    """Whether nothing but indentation, or the dash of a list, precedes it on its line."""
-    return not text[_line_start(text, at) : at].strip(" -")
-
-
 def _rest_of_line(text: str, at: int) -> int:
     """The end of the line, behind a comment that may follow there."""
     match = _END_OF_LINE.match(text, at)
@@ -232,7 +227,8 @@ def _explained(text: str, path: KeyPath, reason: str) -> str:
         if at is None:
             break
         _, begins, node = _entries(node)[at]
-        start = begins if _begins_line(text, begins) else start
+        if not text[_line_start(text, begins) : begins].strip(" -"):  # only indentation or a dash precedes it
+            start = begins
     line = _line_start(text, start)
     indent = re.match(" *", text[line:])
     lines = (f"{indent.group() if indent else ''}# {part}\n" for part in reason.splitlines() if part.strip())

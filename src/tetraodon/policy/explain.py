@@ -621,9 +621,10 @@ def explain(policy: AnyPolicy) -> Explanation:
     secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
     costs, examples = _costs(policy)
     whole, shares = share_in_words(policy)
+    facts = [known_in_words(entry, policy.domain) for entry in policy.known]
     parts = [
         Part("The promise", _promise(policy)),
-        Part("What is known already", _known(policy)),
+        Part("What is known already", said("known", facts) if facts else ()),
         Part("The whole table", whole, shares),
         *secrets,
         Part("Names that nobody listed", said("names", policy)),
@@ -661,10 +662,6 @@ def _promise(policy: Policy) -> tuple[str, ...]:
     epsilon = policy.epsilon
     one, two = (moves(odds(epsilon, steps)) for steps in (1, 2))
     return said("promise", policy, one, two, as_if(epsilon), only_presence_is_secret(policy), *forgiven(policy))
-
-
-def _known(policy: Policy) -> tuple[str, ...]:
-    return said("known", [known_in_words(entry, policy.domain) for entry in policy.known]) if policy.known else ()
 
 
 def _edges_only(part: Part, *, first_only: bool) -> Part:

@@ -424,6 +424,9 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
 
     Why  attributes and named ranges are lists, so that their order survives wherever the keys of maps are sorted.
     """
+    names = (
+        {"name": item.name, **_told(item), "names": item.column, "share": plain(item.share)} for item in policy.names
+    )
     return {
         "tetraodon": VERSION,
         "dataset": policy.dataset,
@@ -441,7 +444,7 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
         **({"adversary": policy.adversary.document()} if policy.adversary else {}),
         **({"public": dict(policy.public)} if policy.public else {}),
         **({"table": {name: plain(hint) for name, hint in hints.items()}} if hints else {}),
-        "release": [*(_item(item) for item in policy.items), *map(_names, policy.names)],
+        "release": [*map(_item, policy.items), *names],
     }
 
 
@@ -463,13 +466,11 @@ def _open(column: OpenText) -> Json:
     return {"name": column.name, "open": "text", "longest": column.longest, **({"trim": True} if column.trim else {})}
 
 
-def _names(item: NamesItem) -> Json:
-    return {"name": item.name, **_told(item), "names": item.column, "share": plain(item.share)}
-
-
 def _secrets(graph: SecretGraph) -> Json:
     domain = graph.domain
-    named = {f.names[0]: _secret(domain[f.names[0]], f.graph) for f in graph.factors if _single(f.graph)}
+    named = {
+        f.names[0]: _secret(domain[f.names[0]], f.graph) for f in graph.factors if not isinstance(f.graph, JointGraph)
+    }
     return {"secrets": named, "together": _together(graph)}
 
 
@@ -478,10 +479,6 @@ def _groups(graph: SecretGraph, groups: Groups) -> Json:
     none = no_secrets(graph.domain)
     rules = {attribute.text(code): NOTHING if own == none else _secrets(own) for code, own in groups.own}
     return {"by": groups.by, "rules": rules}
-
-
-def _single(graph: object) -> bool:
-    return not isinstance(graph, JointGraph)
 
 
 def _attribute(attribute: Attribute) -> Json:
@@ -500,17 +497,14 @@ def _attribute(attribute: Attribute) -> Json:
             form = {"boolean": True}
         case _:
             assert_never(values)
-    form = {"name": attribute.name, **form, "missing": _missing(attribute)}
+    missing = SEPARATE if attribute.separate else plain(attribute.value(attribute.missing))
+    form = {"name": attribute.name, **form, "missing": missing}
     if attribute.other is not None:
         form["other"] = plain(attribute.value(attribute.other))
     form |= {"format": attribute.format} if attribute.format else {}
     form |= {"trim": True} if attribute.trim else {}
     unit = [attribute.singular, attribute.unit] if attribute.singular else attribute.unit
     return {**form, "unit": unit} if unit else form
-
-
-def _missing(attribute: Attribute) -> Any:
-    return SEPARATE if attribute.separate else plain(attribute.value(attribute.missing))
 
 
 def _secret(attribute: Attribute, graph: AttributeGraph | JointGraph) -> str | Json:

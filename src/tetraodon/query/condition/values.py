@@ -443,9 +443,9 @@ def words_in(value: Value) -> Words:
             words = attribute.labels
             return Words((*words[:-1], None) if attribute.separate else words, value.place)
         case Ratio():
-            return tabled(value.sizes, lambda place, size: _written(value, place, size))
+            return _tabled_numbers(value, decimal_text)
         case Day(days):
-            return tabled(days.sizes, lambda place, size: _dates(days, place, size))
+            return _tabled_numbers(Ratio(days), lambda day: date_at(day).isoformat())
         case _:
             raise QueryError("a text is needed here", fix=LIKE_WITH_LIKE)
 
@@ -468,12 +468,11 @@ def listed(one: Ratio, place: int | None, size: int) -> list[Fraction | None]:
     return [Fraction(top, below) if sure else None for top, sure, below in zip(*columns, strict=True)]
 
 
-def _written(one: Ratio, place: int | None, size: int) -> Texts:
-    return tuple(None if value is None else decimal_text(value) for value in listed(one, place, size))
+def _tabled_numbers(one: Ratio, written: Callable[[Fraction], str]) -> Words:
+    def texts(place: int | None, size: int) -> Texts:
+        return tuple(None if value is None else written(value) for value in listed(one, place, size))
 
-
-def _dates(days: Whole, place: int | None, size: int) -> Texts:
-    return tuple(None if value is None else date_at(value).isoformat() for value in listed(Ratio(days), place, size))
+    return tabled(one.sizes, texts)
 
 
 def date_at(days: Fraction) -> dt.date:
