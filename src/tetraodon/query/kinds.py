@@ -65,7 +65,7 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
     """
     if not isinstance(query, Query):
         raise QueryError(
-            "this is no question",
+            "this is not a query",
             fix="write td.queries.histogram('age') or the like; td.certify takes a matrix",
         )
     return query.linear(domain)

@@ -276,14 +276,14 @@ OFF_BY_SHARE = {
 NOISE = Key("text", "", {"enum": list(IN_SHARES)})
 
 
+@dataclass(frozen=True, slots=True)
 class Summed(FromSums):
     """Values of an attribute that are added up, each record's times its weight; or that get noise one by one."""
 
-    __slots__ = ()
-
     attribute: str
-    weight: str
-    noise: str
+    weight: str = ""
+    by: tuple[str, ...] = ()
+    noise: str = ""
 
     def __post_init__(self) -> None:
         if self.noise not in ("", *IN_SHARES):
@@ -318,11 +318,6 @@ class Summed(FromSums):
 class Total(Summed):
     """The sum of a numeric attribute, each record times its public `weight` if one is named."""
 
-    attribute: str
-    weight: str = ""
-    by: tuple[str, ...] = ()
-    noise: str = ""
-
     words: ClassVar = ("total", "sum")
     keys: ClassVar = {"total": Key("text", ""), "sum": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "total"
@@ -356,11 +351,6 @@ def total(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: st
 @dataclass(frozen=True, slots=True)
 class Mean(Summed, Derived):
     """The average of a numeric attribute, each record counting as much as its `weight` if one is named."""
-
-    attribute: str
-    weight: str = ""
-    by: tuple[str, ...] = ()
-    noise: str = ""
 
     words: ClassVar = ("mean",)
     keys: ClassVar = {"mean": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
