@@ -192,7 +192,7 @@ def test_any_function_of_the_data_has_a_sensitivity() -> None:
         (histogram("a"), 2, "other", "no such reading"),
         (histogram("a"), -1, "star", "whole number"),
         (histogram("a"), 2.5, "star", "whole number"),
-        (None, 2, "star", "no question"),
+        (None, 2, "star", "not a query"),
         (np.eye(3), 2, "star", "one column for each cell"),
     ],
 )

@@ -26,7 +26,7 @@ from tetraodon.engine.counting import LONGEST_SUM, Counts, covering, passes, req
 from tetraodon.engine.duckdb_source import DuckDBTable
 from tetraodon.errors import DataRefusal, DomainError, PolicyError, QueryError, TableError
 
-# -- counting0 --------------------------------------------------------------------------------------
+# -- counting ---------------------------------------------------------------------------------------
 # What is DuckDB's own: memory, settings, what is left behind.
 
 

@@ -21,7 +21,7 @@ from tetraodon.engine import DataRefusal, Individuals, open_table
 from tetraodon.engine.open_table import ADDRESSES, is_query, read_query
 from tetraodon.errors import TableError
 
-# -- open table0 ------------------------------------------------------------------------------------
+# -- open table -------------------------------------------------------------------------------------
 # Bad tables, a test each; and nothing of a table in any error.
 
 

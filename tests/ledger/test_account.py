@@ -45,7 +45,7 @@ from tetraodon.ledger.charging import Bill, locked
 from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.load import load_policy
 
-# -- account0 ---------------------------------------------------------------------------------------
+# -- account ----------------------------------------------------------------------------------------
 # What the ledger remembers of a data set: its account, charges, and refusals that depended on the data.
 
 

@@ -28,7 +28,7 @@ from tetraodon.ledger.account import Account, Entry, ReleaseLoss, Spent, compose
 from tetraodon.ledger.amount import document_hash
 from tetraodon.ledger.charging import Bill, check_affordable
 
-# -- charging0 --------------------------------------------------------------------------------------
+# -- charging ---------------------------------------------------------------------------------------
 # Twenty-four processes behind one barrier spend no more than there is; without the lock they do.
 # Everybody waits, between the check and the writing, until all have checked or somebody has waited long enough.
 # Without a lock all of them find that there is enough; with one, the second is not let in before the first has

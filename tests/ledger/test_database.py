@@ -20,7 +20,7 @@ from tetraodon.ledger import Ledger, database
 from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.database import Database, explained, ledger_address
 
-# -- database0 --------------------------------------------------------------------------------------
+# -- database ---------------------------------------------------------------------------------------
 
 
 Started = Callable[..., "subprocess.Popen[str]"]

@@ -19,7 +19,7 @@ from tetraodon.ledger.database import Database
 from tetraodon.ledger.migrate import create_if_empty, migrate
 from tetraodon.ledger.schema import VERSION, found_version
 
-# -- schema0 ----------------------------------------------------------------------------------------
+# -- schema -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture

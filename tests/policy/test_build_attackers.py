@@ -21,7 +21,7 @@ from tetraodon.policy.attackers import (
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 
-# -- build attackers0 -------------------------------------------------------------------------------
+# -- build attackers --------------------------------------------------------------------------------
 # From the file to the attackers that are priced: the worst of those listed, and no combination without a price.
 
 

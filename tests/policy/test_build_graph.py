@@ -21,7 +21,7 @@ from tetraodon.policy.joint_graph import JointMetric, Regions
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 
-# -- build graph0 -----------------------------------------------------------------------------------
+# -- build graph ------------------------------------------------------------------------------------
 # Partitions, as they are typed.
 
 

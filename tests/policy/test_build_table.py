@@ -10,12 +10,12 @@ import pytest
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import PolicyError, Refused, TetraodonError
-from tetraodon.policy.attackers import Chances, TableSecret, cells_having, joint_chances, table_document
+from tetraodon.policy.attackers import Chances, TableSecret, cells_having, joint_chances
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.section import ChancesSection, TableSecretSection
 
-# -- build table0 -----------------------------------------------------------------------------------
+# -- build table ------------------------------------------------------------------------------------
 # Secrets of the whole table in a policy file: what is read, and all that has no price beside one.
 
 
@@ -196,7 +196,7 @@ def test_a_section_is_read_in_its_short_form_and_written_in_full() -> None:
     assert (read.within, read.records, read.chances["ill"].given) == (Fraction(1, 20), 1000, ("smoker",))
     secret = clinic().attackers
     assert isinstance(secret, TableSecret)
-    assert table_document(secret) == {
+    assert secret.secret_document() == {
         **TABLE,
         "chances": {"smoker": {"are": [["0.8", "0.2"]]}, "ill": {**TABLE["chances"]["ill"], "given": ["smoker"]}},
     }

@@ -17,7 +17,7 @@ from tetraodon.policy.draft import read_metadata, starter, table_columns
 from tetraodon.policy.load import PLACEHOLDER, load_policy
 from tetraodon.policy.source import parse
 
-# -- draft0 -----------------------------------------------------------------------------------------
+# -- draft ------------------------------------------------------------------------------------------
 # A draft from the names and kinds of columns, from every form of table with types.
 
 

@@ -16,7 +16,7 @@ from tetraodon.policy.build import read_known_table
 from tetraodon.policy.joint_graph import Regions
 from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle, check_known, known_names, known_query, labels
 
-# -- known0 -----------------------------------------------------------------------------------------
+# -- known ------------------------------------------------------------------------------------------
 # Known facts: what they count, and everything that is wrong with one is told with its fix.
 
 

@@ -25,7 +25,7 @@ from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.query.kinds import count
 from tetraodon.query.query import plain
 
-# -- load0 ------------------------------------------------------------------------------------------
+# -- load -------------------------------------------------------------------------------------------
 # Policy files that say something, and everything that is wrong with those that do not.
 
 

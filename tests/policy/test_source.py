@@ -22,9 +22,18 @@ from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.document import PolicyDocument
 from tetraodon.policy.load import load_policy, stated_policy
 from tetraodon.policy.section import exact
-from tetraodon.policy.source import DEPTH_LIMIT, SIZE_LIMIT, Problems, Source, beside, dump_policy, parse, read_source
+from tetraodon.policy.source import (
+    DEPTH_LIMIT,
+    SIZE_LIMIT,
+    Problems,
+    Source,
+    dump_policy,
+    parse,
+    read_source,
+    sibling_file,
+)
 
-# -- source0 ----------------------------------------------------------------------------------------
+# -- source -----------------------------------------------------------------------------------------
 # The policy file as plain data, with the line of every key and value.
 # Every scalar stays the text that was typed: `No` is never false, `007` keeps its zeros, and `0.1` becomes one tenth
 # only where a number is wanted. A dict given in place of a file is brought into the same shape.
@@ -171,7 +180,7 @@ def test_the_text_reads_back(tmp_path_factory, document: dict) -> None:
     assert load_policy(path).document == policy.document
 
 
-# -- beside -----------------------------------------------------------------------------------------
+# -- sibling files ------------------------------------------------------------------------------------
 # Files that a policy names are in its own folder, whatever the path looks like; a stranger's policy names none.
 
 
@@ -194,13 +203,13 @@ def test_nothing_outside_the_folder(tmp_path: Path, name: str) -> None:
     secret.touch()
     (inside / "link.csv").symlink_to(secret)
     with pytest.raises(td.errors.PolicyError, match="outside the policy's folder"):
-        beside(inside, name.replace("ABSOLUTE", str(secret)))
+        sibling_file(inside, name.replace("ABSOLUTE", str(secret)))
 
 
 def test_a_file_of_the_folder_may_be_named_in_any_way(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     for name in ("a.csv", "inner/a.csv", "inner/../a.csv"):
-        assert beside(tmp_path, name).resolve().is_relative_to(tmp_path.resolve())
+        assert sibling_file(tmp_path, name).resolve().is_relative_to(tmp_path.resolve())
 
 
 @pytest.mark.parametrize("key", KEYS)

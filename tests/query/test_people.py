@@ -20,7 +20,7 @@ from tetraodon.query.number import EachPerson
 from tetraodon.query.query import asked_in_words
 from tetraodon.releases.report import chart_spec
 
-# -- people0 ----------------------------------------------------------------------------------------
+# -- people -----------------------------------------------------------------------------------------
 # `people`: read, written, answered and drawn; and refused without a key.
 
 

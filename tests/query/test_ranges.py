@@ -19,7 +19,7 @@ from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.query import EveryRange, ListedRanges, RunningCounts, asked_in_words, shape_of
 from tetraodon.query.ranges import read_quantile
 
-# -- ranges0 ----------------------------------------------------------------------------------------
+# -- ranges -----------------------------------------------------------------------------------------
 # Ranges as a question.
 
 

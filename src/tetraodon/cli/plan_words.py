@@ -162,7 +162,7 @@ def _groups(plan: Plan) -> list[str]:
     """What each group of people with secrets of their own loses; the worst of them is what the release loses."""
     from tetraodon.certificate.loss_by_group import losses_by_group
     from tetraodon.ledger import shown_above
-    from tetraodon.policy.promise_words import people
+    from tetraodon.policy.explain import people
 
     if plan.policy.graph.groups is None:
         return []
@@ -180,7 +180,7 @@ def _known(plan: Plan) -> list[str]:
     """What knowing exact counts costs, item by item."""
     if not plan.policy.known:
         return []
-    from tetraodon.policy.promise_words import known_in_words
+    from tetraodon.policy.explain import known_in_words
     from tetraodon.releases.pricing import price_of_known
 
     facts = _and([known_in_words(entry, plan.policy.domain) for entry in plan.policy.known])
@@ -275,7 +275,7 @@ def _gain(plan: Plan) -> list[str]:
     if not noisy:
         return []
     if not isinstance(plan.policy.attackers, Independent):
-        from tetraodon.policy.promise_words import less_than_it_says
+        from tetraodon.policy.explain import less_than_it_says
 
         return [
             "Plain differential privacy is the error at the same epsilon if every row were independent of all others. "

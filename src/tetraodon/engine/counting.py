@@ -180,7 +180,7 @@ def require_summable(add: Adding, domain: Domain) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Individuals:
-    """`key` is the column that tells individuals apart; None says that every row is somebody else.
+    """`key` is the column that tells individuals apart; None says that every row is another individual.
 
     With a key, at most `at_most` rows of each individual are counted. Whoever has more is left out with all of their
     rows, unless `cut` says to keep the first `at_most` of them, in the order of their own encoded values, all

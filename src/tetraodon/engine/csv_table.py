@@ -50,7 +50,7 @@ CHUNK = LONGEST_LINE // 2
 
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
-    """How a CSV file is written; None stands for a rule that looks at no record.
+    """How a CSV file is written; None means a rule that looks at no record.
 
     separator: one character; else the one of comma, semicolon, tab and bar that the header shows.
     decimal:   `.` or `,`; else a point, and in files not separated by commas, either, number by number.
@@ -173,7 +173,7 @@ def _header(
 # -- csv lines --------------------------------------------------------------------------------------
 
 BLANK = " "
-"""DuckDB skips blanks beside quotation marks, and RFC 4180 does not."""
+"""DuckDB skips blanks next to quotation marks, and RFC 4180 does not."""
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b'"\n')
 """What is left out of a block to see its quotation marks line by line."""
 
@@ -245,9 +245,9 @@ def _has_empty_line(block: bytes, file: CsvFile) -> bool:
 
 
 def _closes(block: bytes, marks: bytes) -> bool:
-    """Whether the quotation marks of every line come in pairs, none of them beside a blank or doubled inside of quotes.
+    """Whether the quotation marks of every line come in pairs, none of them next to a blank or doubled inside quotes.
 
-    Why  of a field too many with a doubled mark in it DuckDB takes no notice, beside columns that are not asked for.
+    Why  DuckDB ignores a field too many with a doubled mark in it where some columns are not asked for.
     """
     if b'"' in marks.replace(b'""', b""):
         return False
@@ -303,7 +303,7 @@ def _quoted(cell: str) -> bytes:
 def piped(parts: Iterable[bytes]) -> Iterator[str]:
     """A path under which DuckDB reads the parts, once and in order, while the block lasts. They never touch the disk.
 
-    Raises at the end what making the parts has raised: whoever read them has then seen only some.
+    Raises at the end what making the parts has raised: the reader has then seen only some.
 
     >>> with piped([b"ab", b"c"]) as path, open(path, "rb") as file:
     ...     file.read()

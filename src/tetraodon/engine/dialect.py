@@ -1,6 +1,6 @@
 """SQL as trees of sqlglot, and the few things in which engines differ.
 
-Whatever is built here stands for itself: operators bring their own brackets. Names and labels enter as identifiers
+Every expression built here is closed: operators bring their own brackets. Names and labels enter as identifiers
 and literals, so the generator quotes them, and nothing that a policy or a record holds becomes SQL.
 """
 
@@ -25,7 +25,7 @@ BIG, TEXT, DOUBLE, DATE = "BIGINT", "TEXT", "DOUBLE", "DATE"
 MOST_WRITTEN = 256
 _WRITTEN: dict[Hashable, str] = {}
 _ORIGIN = f"origin_{uuid4().hex}"
-"""What stands for a table in queries that are kept; no policy can contain it."""
+"""The placeholder of a table in cached queries; no policy can contain it."""
 
 
 class CountableTable(Protocol):
@@ -44,7 +44,7 @@ class CountableTable(Protocol):
     def decimal(self) -> str: ...
 
     def fetch(self, query: Callable[[str], str]) -> dict[str, Ints]:
-        """The columns of a query's answer; `query` is given what stands after FROM to read the table.
+        """The columns of a query's answer; `query` is given the FROM clause that reads the table.
 
         Raises DataRefusal if the records may be the cause, else TableError; with nothing of the driver's in it.
         """
@@ -148,7 +148,7 @@ def among(value: Sql, words: Sequence[str]) -> Sql:
 
 
 def trimmed(text: Sql, letter: str) -> Sql:
-    """A text without a letter at its end, however often it stands there."""
+    """A text without a letter at its end, however often it is repeated there."""
     return exp.Trim(this=text, expression=string(letter), position="TRAILING")
 
 
@@ -184,7 +184,7 @@ def in_utc(instant: Sql) -> Sql:
 
 
 def position(value: Sql, labels: Sequence[str]) -> Sql:
-    """Where a text stands among labels, from 0; NULL if it does not."""
+    """The position of a text among labels, from 0; NULL if it is not one."""
     ifs = [exp.If(this=string(label), true=number(place)) for place, label in enumerate(labels)]
     return exp.Case(this=value, ifs=ifs)
 
@@ -196,7 +196,7 @@ class Dialect:
     Attributes
     ----------
     name:        the engine's SQL, as sqlglot calls it.
-    end:         the end of a text in its regular expressions. In Java's, `$` also stands before a last line break.
+    end:         the end of a text in its regular expressions. In Java's, `$` also matches before a last line break.
     collation:   the collation that compares texts byte by byte.
     value:       a column's value in a form in which equal values read alike and no later step fails.
     longest:     a type that holds every whole number of 38 digits.
@@ -207,7 +207,7 @@ class Dialect:
     day:         a text that matches `text_patterns.DATE` as days since 1970; NULL if its month is shorter.
     days:        a date as days since 1970, and `utc_days` an instant's.
     quotient:    of whole numbers from 0 upwards, rounded down.
-    position:    where a text stands among labels, from 0; NULL if it does not.
+    position:    the position of a text among labels, from 0; NULL if it is not one.
     sums_apart:  whether a sum is cheaper in a scan of its own, because only its columns are read.
     """
 

@@ -290,7 +290,7 @@ def remove_abandoned() -> None:
     """Remove the folders of this user whose processes have ended without doing so."""
     place = tempfile.gettempdir()
     for found in (Path(place, name, LOCK) for name in os.listdir(place) if name.startswith(PREFIX)):
-        with suppress(OSError):  # locked, or of somebody else, or removed by somebody who was faster
+        with suppress(OSError):  # locked, of another user, or removed by a faster process
             if found.parent.is_symlink() or found.parent.stat().st_uid != os.getuid():
                 continue
             handle = os.open(found, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -474,7 +474,7 @@ def use_frame(table: DuckDBTable, frame: Any, wanted: Collection[str]) -> None:
 
 def use_lazy_frame(table: DuckDBTable, frame: object, wanted: Collection[str]) -> None:
     """A polars query: streamed to Parquet in the private folder, so that it may exceed memory."""
-    from polars.exceptions import PolarsError  # whoever has such a frame has imported polars
+    from polars.exceptions import PolarsError  # a caller with such a frame has imported polars
 
     from tetraodon.engine.frames import narrowed
 
@@ -488,7 +488,7 @@ def use_lazy_frame(table: DuckDBTable, frame: object, wanted: Collection[str]) -
 
 
 def use_relation(table: DuckDBTable, relation: duckdb.DuckDBPyRelation) -> None:
-    """A relation of somebody else's connection, whose settings are left alone."""
+    """A relation of the caller's connection, whose settings are left alone."""
     table.relation = relation
     table.describe(table.view)
 

@@ -247,7 +247,7 @@ def present(column: Column, place: Sql, dialect: Dialect) -> Sql:
 
 
 def written(attribute: Attribute, column: Column, place: Sql) -> Sql:
-    """What stands in the column; a text without the blanks around it if the policy says so, NULL if nothing is left."""
+    """The value of the column; a text without the blanks around it if the policy says so, NULL if nothing is left."""
     if column.kind is not Kind.TEXT:
         return place
     return call("NULLIF", call("TRIM", place), string("")) if attribute.trim else place
@@ -428,7 +428,7 @@ def _sure(codes: GridCodes) -> bool:
 def _units(held: Sql, double: Sql, values: Integers | Grid, codes: GridCodes, dialect: Dialect) -> Sql:
     """A double to the nearest whole number of units, halves up; clamped before, so that nothing overflows.
 
-    Why  the condition stands inside, where DuckDB sees that one value is used three times.
+    Why  the condition is inside, where DuckDB sees that one value is used three times.
     """
     digits = decimals_of_doubles(values)
     most, kind = f"9e{15 - digits}", BIG

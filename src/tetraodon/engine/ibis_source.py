@@ -1,7 +1,7 @@
 """An Ibis table: its own SQL, read by the engine that it lives in.
 
 Only backends whose engine passes the whole of `tests/engine/test_conformance*.py` are let in. Ibis itself is imported
-by whoever has such a table, and nowhere else.
+by callers that have such a table, and nowhere else.
 """
 
 from __future__ import annotations
@@ -59,17 +59,9 @@ def _in_duckdb(backend: Any, query: str) -> CountableTable:
     return table
 
 
-def _in_postgres(backend: Any, query: str) -> CountableTable:
-    return PostgresTable(backend.con, f"({query}) AS given", lambda: None)
-
-
-def _in_spark(backend: Any, query: str) -> CountableTable:
-    return open_spark(backend._session.sql(query))
-
-
 OPENERS: dict[str, Callable[[Any, str], CountableTable]] = {
     "duckdb": _in_duckdb,
-    "postgres": _in_postgres,
-    "pyspark": _in_spark,
+    "postgres": lambda backend, query: PostgresTable(backend.con, f"({query}) AS given", lambda: None),
+    "pyspark": lambda backend, query: open_spark(backend._session.sql(query)),
 }
 DOOR = Door(objects="ibis.", open=open_ibis)

@@ -136,7 +136,7 @@ DOORS: tuple[Door, ...] = tuple(
     for found in iter_modules([str(Path(__file__).parent)])
     if found.name.endswith("_source") and found.name != "duckdb_source"
 )
-"""The engines beside DuckDB, which takes whatever none of them does."""
+"""The engines other than DuckDB, which takes every source that none of them does."""
 ADDRESSES = tuple(prefix for door in DOORS for prefix in door.addresses)
 """How the names of tables begin that are not files; they may hold a password, so they are not shown."""
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -198,7 +198,7 @@ def _shared(source: object) -> SmallTables | None:
     """The database that a small table is shown to; None where it is to have its own."""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        with suppress(OSError):  # whoever opens it says what is wrong
+        with suppress(OSError):  # opening it says what is wrong
             if path.name.lower().endswith((*CSV, *PARQUET)) and path.is_file() and path.stat().st_size <= SMALL:
                 return SMALL_FILES
         return None

@@ -102,7 +102,7 @@ POSTGRES = Dialect(
 
 
 class PostgresTable:
-    """What stands after FROM in `origin`, read through a connection."""
+    """The table of the FROM clause `origin`, read through a connection."""
 
     dialect = POSTGRES
     decimal = "."
@@ -234,13 +234,9 @@ def explained(error: psycopg.Error) -> TableError:
         case psycopg.errors.UndefinedTable() | psycopg.errors.UndefinedColumn():
             return TableError("the table has changed since it was opened", fix="run the same command again")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return _lost()
+            return TableError("the connection to the database was lost", fix=LOST)
         case _:
             return DataRefusal("the table cannot be counted", fix="check that the table can be read")
-
-
-def _lost() -> TableError:
-    return TableError("the connection to the database was lost", fix=LOST)
 
 
 def _no_right(where: str) -> TableError:

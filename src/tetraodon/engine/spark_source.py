@@ -118,7 +118,7 @@ def open_spark(source: Any) -> SparkTable:
         return SparkTable(source)
     master, table = _parts(source)
     session, ours = _session(master)
-    stop = session.stop if ours else _nothing
+    stop = session.stop if ours else lambda: None  # a session of the caller goes on
     try:
         return SparkTable(_frame(session, table), stop)
     except BaseException:
@@ -215,10 +215,6 @@ def _lost() -> TableError:
         "the connection to Spark was lost",
         fix="run the same command with --resume once Spark is back; nothing is charged twice",
     )
-
-
-def _nothing() -> None:
-    """Leave the session alone: it is somebody else's."""
 
 
 DOOR = Door(addresses=(SCHEME,), objects="pyspark.sql.", open=open_spark)

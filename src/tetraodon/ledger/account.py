@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from tetraodon.errors import LedgerError
 from tetraodon.exact.rational import Exact
 from tetraodon.exact.zcdp import best_order, epsilon_at_order
-from tetraodon.ledger.amount import amount, amount_from_text, document_hash
+from tetraodon.ledger.amount import amount, amount_from_text, damage, document_hash
 
 # -- compose ----------------------------------------------------------------------------------------
 # What several releases have lost together, where a delta is allowed: pure losses and zCDP losses, mixed.
@@ -185,9 +185,7 @@ class Entry:
                 return ReleaseLoss(self.charged, delta=self.delta)
             return ReleaseLoss(self.charged, amount_from_text(self.document.get(RHO, certificate["rho_exact"])))
         except (KeyError, TypeError):
-            raise LedgerError(
-                "the ledger holds an entry that Tetraodon did not write", fix="restore the ledger from a backup"
-            ) from None
+            raise damage("an entry") from None
 
     @property
     def reservation(self) -> Reservation:
@@ -227,10 +225,7 @@ class Entry:
         done = self.state == "settled"
         parts = all(part in self.document for part in DOCUMENT_PARTS)
         if self.state not in STATES or done != bool(self.settled and self.manifest_hash) or not parts:
-            raise LedgerError(
-                "the ledger holds an entry that Tetraodon did not write",
-                fix="restore the ledger from a backup",
-            )
+            raise damage("an entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +273,7 @@ def dataset_name(name: str) -> str:
 
 
 def kept_name(name: str, of: str) -> str:
-    """A name as it is kept, of a data set or of whoever has an allotment."""
+    """A name as it is kept, of a data set or of the owner of an allotment."""
     fix = f"write a line of 1 to {LONGEST_NAME} printable characters, without blanks at its ends"
     if not isinstance(name, str):
         raise LedgerError(f"the name of {of} is not text", fix=fix)
@@ -301,7 +296,7 @@ class Account:
     policy:  the governing policy, under which every release is priced.
     opened:  when, in UTC.
     delta:   above zero, releases with Gaussian noise are allowed, and `charged` is what all releases together lose at
-             this delta, whoever chose them (`account.py`); at zero it is the sum of their losses.
+             this delta, however they were chosen (`account.py`); at zero it is the sum of their losses.
     spent:   the sums behind `charged`, with the number of the last charge.
     """
 

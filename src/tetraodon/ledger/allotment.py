@@ -1,7 +1,7 @@
 """Allotments of a total to owners, and populations whose waves share one account.
 
 An allotment is leave to spend and sets nothing aside. Those of a data set may add up to more than its total, which is
-what counts: whoever comes first is served, and all owners together spend no more than one could.
+what counts: charges are served in order, and all owners together spend no more than one could.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger.account import Account, Entry, Spent, dataset_name, kept_name
 from tetraodon.ledger.amount import amount, amount_from_text, amount_text, shown_above, shown_below
-from tetraodon.ledger.entries import append, owned_by, text_in
+from tetraodon.ledger.entries import owned_by, record, text_in
 from tetraodon.ledger.schema import accounts, allotments, holds, waves
 
 # -- population -------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ KEY = "population"
 
 
 def population_in(document: Mapping[str, Any]) -> str:
-    """The population that a policy names; empty if its data set stands alone."""
+    """The population that a policy names; empty if its data set has an account of its own."""
     named = document.get(KEY) if isinstance(document, Mapping) else None
     return dataset_name(named) if named else ""
 
@@ -44,7 +44,7 @@ def governing_document(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def standing_for(connection: Connection, name: str) -> str:
-    """The account that a name means: a wave stands for its population."""
+    """The account that a name means: a wave means its population."""
     if not holds(connection, waves):
         return name
     found = connection.execute(_POPULATION, {"wave": name}).scalar_one_or_none()
@@ -95,8 +95,7 @@ def join(connection: Connection, charged: str, document: Mapping[str, Any], when
     """Record the wave that a policy is about, if it is a new one. Pre: this transaction is the only writer."""
     wave = check_wave(connection, charged, document)
     if wave and standing_for(connection, wave) == wave:
-        connection.execute(insert(waves).values(dataset=wave, population=population_in(document), joined_at=when))
-        append(connection, "joined", wave)
+        record(connection, "joined", dataset=wave, population=population_in(document), joined_at=when)
 
 
 # -- allotment --------------------------------------------------------------------------------------
@@ -155,8 +154,7 @@ def allot(connection: Connection, account: Account, owner: str, most: Fraction, 
     spent = owned_by(connection, account.dataset, owner)
     made = Allotment(account.dataset, owner, most, spent, expires, when)
     kept = {"dataset": made.dataset, "owner": made.owner, "amount": amount_text(made.amount), "expires": made.expires}
-    (key,) = connection.execute(insert(allotments).values(**kept, allotted_at=when)).inserted_primary_key or []
-    append(connection, "allotted", key)
+    record(connection, "allotted", **kept, allotted_at=when)
     return made
 
 

@@ -13,6 +13,13 @@ from typing import Any
 from tetraodon.errors import LedgerError, PolicyError
 from tetraodon.exact.rational import Number, decimal_text, rational, rounded_up
 
+
+def damage(held: str = "") -> LedgerError:
+    """The error for a ledger that is damaged, or holds something that Tetraodon did not write."""
+    what = f"the ledger holds {held} that Tetraodon did not write" if held else "the ledger is damaged"
+    return LedgerError(what, fix="restore the ledger from a backup")
+
+
 # -- document ---------------------------------------------------------------------------------------
 # JSON documents kept for later readers: one text per document, and one hash per text.
 
@@ -73,10 +80,7 @@ def document_from_text(text: object) -> dict[str, Any]:
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        raise LedgerError(
-            "the ledger holds a document that Tetraodon did not write",
-            fix="restore the ledger from a backup",
-        )
+        raise damage("a document")
     return document
 
 
@@ -146,10 +150,7 @@ def amount_from_text(text: object) -> Fraction:
         below = int(bottom or "1")
         if below and amount_text(exact := Fraction(int(top), below)) == text:
             return exact
-    raise LedgerError(
-        "the ledger holds an amount that Tetraodon did not write",
-        fix="restore the ledger from a backup",
-    )
+    raise damage("an amount")
 
 
 def shown_above(exact: Fraction) -> str:

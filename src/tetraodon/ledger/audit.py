@@ -60,13 +60,14 @@ class Audit:
 def audited(connection: Connection) -> Audit:
     """Compute the chain anew from the rows, and see that every row is in it.
 
-    Why  each record is compared with the hash that stands before it, so that one change is one problem. Whoever may
+    Why  each record is compared with the hash before it, so that one change is one problem. Whoever may
          write the file can compute all later hashes again; then the last one differs, which a noted hash shows.
     """
     found = links(connection)
     rows: dict[str, dict[str, Row[Any]]] = {kind: _rows(connection, kind) for kind in KINDS}
     problems = [*_broken(found, rows), *_unknown(found, rows), *_late(found, rows), *misfits(connection)]
-    charges = {int(link.subject): link.hash for link in found if link.kind == "reserved" and _whole(link.subject)}
+    reserved = (link for link in found if link.kind == "reserved")
+    charges = {int(one.subject): one.hash for one in reserved if one.subject.isascii() and one.subject.isdecimal()}
     hashes = tuple(str(link.hash) for link in found)
     return Audit(len(found), hashes[-1] if hashes else START, tuple(problems), hashes, charges)
 
@@ -113,7 +114,3 @@ def _late(found: list[Link], rows: Mapping[str, Mapping[str, Row[Any]]]) -> Iter
             charged.add(row.dataset)
         elif row is not None and link.kind == "corrected" and row.dataset in charged:
             yield f"correction {link.subject} came after a charge: a total was changed that stood"
-
-
-def _whole(text: str) -> bool:
-    return str(text).isascii() and str(text).isdecimal()

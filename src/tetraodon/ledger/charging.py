@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, select, update
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import BudgetExhausted, ConcurrentCharge, LedgerError, did_you_mean
@@ -25,7 +25,7 @@ from tetraodon.ledger.amount import (
     shown_above,
     shown_below,
 )
-from tetraodon.ledger.entries import SAME_ENTRY, append, named_by, note, spent_of, terms_in, text_in, unknown
+from tetraodon.ledger.entries import SAME_ENTRY, append, named_by, note, record, spent_of, terms_in, text_in, unknown
 from tetraodon.ledger.schema import accounts, entries
 
 # -- standing ---------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ _ACCOUNT = select(accounts).where(accounts.c.dataset == bindparam("account"))
 def locked(name: str) -> Select[Any]:
     """The row of an account, kept from other writers until the end of the transaction.
 
-    Why  whoever charges waits here, whatever other locks a server's settings leave out. SQLite has no such clause and
+    Why  every charge waits here, whatever other locks a server's settings leave out. SQLite has no such clause and
          needs none: the whole file is already ours.
     """
     return select(accounts).where(accounts.c.dataset == name).with_for_update()
@@ -162,7 +162,7 @@ def _check_delta(account: Account, new: Entry) -> None:
     """Refuse a release with a delta of its own where what is left of the delta does not cover it.
 
     Why   the first release with Gaussian noise takes all of the delta that is left. Were some of it spent afterwards,
-          by somebody who has seen answers, the same part could be used twice.
+          after answers were seen, the same part could be used twice.
     """
     if account.spent.rho:
         raise BudgetExhausted(
@@ -219,7 +219,6 @@ def check_affordable(account: Account, new: Entry, *, after: int | None) -> Spen
 
 # -- charging ---------------------------------------------------------------------------------------
 
-_ENTRY = insert(entries)
 _STATE = select(entries.c.state).where(SAME_ENTRY).with_for_update()
 _SETTLED = update(entries).where(SAME_ENTRY)
 _SETTLED = _SETTLED.values(state="settled", settled_at=bindparam("at"), manifest_hash=bindparam("digest"))
@@ -261,21 +260,18 @@ def charge(connection: Connection, dataset: str, bill: Bill, when: str) -> tuple
     new, document = found.entry, canonical_text(found.entry.document)
     if population_in(new.document["policy"]):
         join(connection, new.dataset, new.document["policy"], new.when)
-    made = connection.execute(
-        _ENTRY,
-        {
-            "dataset": new.dataset,
-            "asked": amount_text(new.asked),
-            "charged": amount_text(new.charged),
-            "delta": amount_text(new.delta),
-            "state": new.state,
-            "reserved_at": new.when,
-            "document": document,
-        },
+    key, head = record(
+        connection,
+        "reserved",
+        dataset=new.dataset,
+        asked=amount_text(new.asked),
+        charged=amount_text(new.charged),
+        delta=amount_text(new.delta),
+        state=new.state,
+        reserved_at=new.when,
+        document=document,
     )
-    (key,) = made.inserted_primary_key or []
     note(connection, new.dataset, replace(found.spent, last=key), owner=new.owner, owned=found.owned)
-    head = append(connection, "reserved", key)
     return replace(new, id=key, document=document_from_text(document)), head
 
 

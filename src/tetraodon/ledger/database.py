@@ -26,6 +26,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from tetraodon.database_url import may_hold_password, server_name
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import no_ledger
+from tetraodon.ledger.amount import damage
 from tetraodon.ledger.migrate import create_if_empty, migrate
 from tetraodon.ledger.schema import check_version
 
@@ -178,7 +179,7 @@ class Database:
         except DBAPIError as error:
             raise explained(error, name) from None
         except (SQLAlchemyError, UnicodeDecodeError):  # tables, rows or messages that are not as they were made
-            raise damaged(name) from None
+            raise damage().at(name) from None
         except LedgerError as error:
             if error.where:
                 raise
@@ -238,7 +239,7 @@ def _sqlite(address: Address) -> Engine:
 
 def _server(address: Address) -> Engine:
     # READ COMMITTED, whatever the server's default: after waiting for the lock, the next statement must see
-    # the charges of whoever held it. A snapshot taken before the wait would not.
+    # the charges of the writer that held it. A snapshot taken before the wait would not.
     # A connection that broke while it was kept is noticed before it is used (pool_pre_ping).
     of_libpq = address.url.get_driver_name().startswith("psycopg")
     settings = {name: value for name, value in SILENCE.items() if of_libpq and name not in address.url.query}
@@ -256,12 +257,11 @@ def _server(address: Address) -> Engine:
 
 # -- what the database complains of, in words that name the remedy and hide everything stored --------
 
-_BACKUP = "restore the ledger from a backup"
-
+_DAMAGED = (damage().what, damage().fix)
 # By the beginning of SQLite's name for the error.
 _SQLITE_WORDS: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_NOTADB", "this is not a ledger", "name the ledger's own file, or a new one"),
-    ("SQLITE_CORRUPT", "the ledger is damaged", _BACKUP),
+    ("SQLITE_CORRUPT", *_DAMAGED),
     ("SQLITE_FULL", "the disk is full, so nothing was charged", "make room, then ask again"),
     (
         "SQLITE_IOERR",
@@ -295,15 +295,10 @@ _SQLITE_WORDS: tuple[tuple[str, str, str], ...] = (
 _POSTGRES_WORDS: tuple[tuple[str, str, str], ...] = (
     ("23", *_SQLITE_WORDS[-1][1:]),
     ("55P03", *_SQLITE_WORDS[-2][1:]),
-    ("42P01", "the ledger is damaged", _BACKUP),
-    ("42703", "the ledger is damaged", _BACKUP),
+    ("42P01", *_DAMAGED),
+    ("42703", *_DAMAGED),
     ("53100", *_SQLITE_WORDS[2][1:]),
 )
-
-
-def damaged(name: str) -> LedgerError:
-    """What is said of a ledger whose tables are not as we made them."""
-    return LedgerError("the ledger is damaged", fix=_BACKUP, where=name)
 
 
 def explained(error: DBAPIError, name: str) -> LedgerError:
@@ -311,14 +306,11 @@ def explained(error: DBAPIError, name: str) -> LedgerError:
 
     Post  holds the ledger's name, and nothing of the statement, its values or the connection.
     """
-    code = getattr(error.orig, "sqlite_errorname", "")
-    for start, what, fix in _SQLITE_WORDS:
-        if code.startswith(start):
-            return LedgerError(what, fix=fix, where=name)
-    state = getattr(error.orig, "sqlstate", None) or ""
-    for start, what, fix in _POSTGRES_WORDS:
-        if state.startswith(start):
-            return LedgerError(what, fix=fix, where=name)
+    for attribute, words in (("sqlite_errorname", _SQLITE_WORDS), ("sqlstate", _POSTGRES_WORDS)):
+        code = getattr(error.orig, attribute, None) or ""
+        for start, what, fix in words:
+            if code.startswith(start):
+                return LedgerError(what, fix=fix, where=name)
     return LedgerError(
         f"the ledger's database refused to work ({type(error.orig).__name__})",
         fix="check that the database is running and that this ledger is whole, then ask again",

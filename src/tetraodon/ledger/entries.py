@@ -20,7 +20,7 @@ from sqlalchemy import Column, Connection, Row, Table, and_, bindparam, func, in
 from tetraodon.errors import LedgerError
 from tetraodon.exact.rational import decimal_text
 from tetraodon.ledger.account import Correction, Entry, RecordedRefusal, ReleaseLoss, Reservation, Spent
-from tetraodon.ledger.amount import amount_from_text, amount_text, canonical_text, document_from_text
+from tetraodon.ledger.amount import amount_from_text, amount_text, canonical_text, damage, document_from_text
 from tetraodon.ledger.schema import (
     accounts,
     allotments,
@@ -98,6 +98,16 @@ def chained(before: str, link: Link, row: Row[Any] | None) -> str:
 _LAST = select(chain).order_by(chain.c.number.desc()).limit(1)
 _ROWS = {kind: select(table_of(kind)).where(key_of(kind) == bindparam("subject")) for kind in KINDS}
 _LINK = insert(chain)
+_INSERT = {kind: insert(table_of(kind)) for kind in KINDS}
+
+
+def record(connection: Connection, kind: Kind, /, **row: object) -> tuple[Any, str]:
+    """Write a row and its record in the chain; the key of the row, and the hash of the record.
+
+    Pre   this transaction is the only writer (`Database.writing`).
+    """
+    (key,) = connection.execute(_INSERT[kind], row).inserted_primary_key or []
+    return key, append(connection, kind, key)
 
 
 def append(connection: Connection, kind: Kind, subject: str | int) -> str:
@@ -118,7 +128,7 @@ def extend(connection: Connection, records: Iterable[tuple[Kind, str | int]]) ->
         row = connection.execute(_ROWS[kind], {"subject": subject}).one_or_none()
         head = chained(head, link, row)
         if not head:
-            raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+            raise damage()
         made = {"number": number, "kind": kind, "subject": link.subject, "nonce": link.nonce, "hash": head}
         connection.execute(_LINK, made)
     return head
@@ -207,9 +217,9 @@ def entry_of(connection: Connection, reservation: Reservation) -> Entry:
 def statement_of(connection: Connection, entry: Entry, taken: Fraction) -> dict[str, Any]:
     """An entry as a manifest states it: with what it has taken of its account, and its hash in the chain.
 
-    Why  the hash stands for everything that was recorded up to the charge, and tells nothing of it. The place in the
+    Why  the hash covers everything that was recorded up to the charge, and tells nothing of it. The place in the
          chain is left out: it would tell how many refusals came before. Of the moment the day is stated, as in the rest
-         of a manifest: whoever asked on a server would read when a worker came to it, and how long the one before took.
+         of a manifest: a user of a server could read when a worker came to it, and how long the one before took.
     """
     amounts = {"asked": entry.asked, "charged": taken, "delta": entry.delta}
     return {
@@ -241,9 +251,7 @@ def refusal_in(row: Row[Any]) -> RecordedRefusal:
 def text_in(value: object) -> str:
     """A value that is stored as text; SQLite would keep anything."""
     if not isinstance(value, str):
-        raise LedgerError(
-            "the ledger holds something that Tetraodon did not write", fix="restore the ledger from a backup"
-        )
+        raise damage("something")
     return value
 
 
@@ -273,7 +281,7 @@ def spent_of(connection: Connection, name: str, upto: int | None = None) -> Spen
     if row is None:
         return Spent()
     if row.entry is None or row.dataset != name:
-        raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+        raise damage()
     return Spent(**{part: amount_from_text(row._mapping[part]) for part in _SUMS}, last=row.entry)
 
 

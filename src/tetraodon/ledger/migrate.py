@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import Connection, insert, inspect, select, text, update
 
 from tetraodon.errors import LedgerError
+from tetraodon.ledger.amount import damage
 from tetraodon.ledger.entries import Kind, extend, fill
 from tetraodon.ledger.schema import (
     CHARGED,
@@ -48,7 +49,7 @@ def migrate(connection: Connection, version: int) -> None:
         return
     lacking = LACKING[version]
     if set(inspect(connection).get_table_names()) & {table.name for table in lacking}:
-        raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+        raise damage()
     tables.create_all(connection, tables=list(lacking), checkfirst=False)
     if chain in lacking:
         extend(connection, _past(connection))
@@ -83,10 +84,10 @@ _OWNER = "SELECT pg_has_role(:role, tableowner, 'MEMBER') FROM pg_tables WHERE t
 def grant(connection: Connection, role: str) -> None:
     """Let a role of a Postgres server charge the ledger here: read it, add charges and refusals, settle charges.
 
-    Post it opens, corrects and allots nothing, and adds no key: whoever could add a row there could raise a total. What
-         it was granted before is taken away; refused where it has more still, from elsewhere, and nothing is changed.
-    Why  a row is locked only by whoever may change some column of it; of accounts and allotments none can be changed,
-         whoever may, because the triggers refuse, and the role owns neither these nor the tables.
+    Post it opens, corrects and allots nothing, and adds no key: a row added there could raise a total. What it was
+         granted before is taken away; refused where it has more still, from elsewhere, and nothing is changed.
+    Why  only a role that may change some column of a row can lock it; of accounts and allotments none can be changed,
+         by any role, because the triggers refuse, and the role owns neither these nor the tables.
     """
     if connection.dialect.name == "sqlite":
         raise LedgerError("a file has no roles", fix="keep the ledger on a Postgres server")

@@ -1,7 +1,7 @@
 """The tables of a ledger, the version of them, and the triggers that keep them append-only.
 
-The triggers stand against mistakes of other programs; ours never try. They are no defence against malice: whoever may
-drop a trigger may change what it guards, and that is what the chain (`entries.py`) shows.
+The triggers guard against mistakes of other programs; ours never try. They are no defence against malice: a role that
+may drop a trigger may change what it guards, and that is what the chain (`entries.py`) shows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import no_ledger
+from tetraodon.ledger.amount import damage
 
 VERSION = 4
 OLDEST = 1
@@ -55,7 +56,7 @@ def _empty(name: str, value: str = "") -> Column[str]:
 
 meta = Table("meta", tables, Column("key", Text, primary_key=True), *_texts("value"))
 
-# `delta` is a second amount beside epsilon: above zero, `charged` is the epsilon of a loss in zCDP at that delta.
+# `delta` is a second amount besides epsilon: above zero, `charged` is the epsilon of a loss in zCDP at that delta.
 accounts = Table(
     "accounts",
     tables,
@@ -154,7 +155,7 @@ def found_version(connection: Connection, *, seen: bool = False) -> int | None:
             raise LedgerError("this ledger was written by a newer version of Tetraodon", fix="upgrade tetraodon")
         if version == str(int(version)) and int(version) >= OLDEST:
             return int(version)
-    raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+    raise damage()
 
 
 def check_version(connection: Connection, *, seen: bool = False) -> int:

@@ -1,7 +1,7 @@
 """The keys of a ledger, and the signatures of release folders.
 
-The private half is in a file that only its owner may read, in the usual form (PKCS8 in PEM): beside a ledger that is a
-file, `tetraodon.key` beside `tetraodon.db`, or where the environment variable `TETRAODON_KEY` says. The public halves
+The private half is in a file that only its owner may read, in the usual form (PKCS8 in PEM): next to a ledger that is a
+file, `tetraodon.key` next to `tetraodon.db`, or where the environment variable `TETRAODON_KEY` says. The public halves
 are among the ledger's tables, and the newest one signs.
 """
 
@@ -23,13 +23,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.ledger.account import dataset_name
 from tetraodon.ledger.amount import shown_above
-from tetraodon.ledger.entries import append, text_in
+from tetraodon.ledger.entries import record, text_in
 from tetraodon.ledger.schema import keys
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def public_key(text: str) -> PublicKey:
 
 
 def named_fingerprint(given: str | os.PathLike[str]) -> str:
-    """The fingerprint of the key that somebody names: a file that holds it, its text, or the fingerprint itself."""
+    """The fingerprint of the key that is named: a file that holds it, its text, or the fingerprint itself."""
     text = os.fspath(given)
     with suppress(OSError, ValueError):
         path = Path(text)
@@ -205,7 +205,7 @@ def known_keys(connection: Connection) -> tuple[PublicKey, ...]:
 def ensure_key(connection: Connection, place: Path | None) -> None:
     """Give a ledger a key if it has none and there is a place for its private half.
 
-    Why  a key file that is there already was made by somebody who could not finish; it is taken.
+    Why  a key file that is there already was made by a process that did not finish; it is taken.
     """
     if place is not None and not known_keys(connection):
         _add(connection, read_key(place) if place.exists() else make_key(place))
@@ -241,9 +241,7 @@ def _required(place: Path | None) -> Path:
 
 def _add(connection: Connection, signer: Signer) -> PublicKey:
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    made = connection.execute(insert(keys).values(public_key=signer.key.text, made=now))
-    (number,) = made.inserted_primary_key or []
-    append(connection, "key", number)
+    record(connection, "key", public_key=signer.key.text, made=now)
     return signer.key
 
 
@@ -255,7 +253,7 @@ def _add(connection: Connection, signer: Signer) -> PublicKey:
 
 SIGNATURE: Final = "signature.json"
 STATEMENT: Final = "ledger"
-"""The key of a manifest under which the ledger's entry stands."""
+"""The key of a manifest that holds the ledger's entry."""
 VERSION: Final = 1
 _KEYS = {"entry", "dataset", "when", "asked", "charged", "delta", "chain", "key"}
 _HASH = re.compile(r"[0-9a-f]{64}")

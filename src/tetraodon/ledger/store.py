@@ -10,7 +10,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from tetraodon.errors import LedgerError
 from tetraodon.exact.rational import Number
@@ -32,9 +32,9 @@ from tetraodon.ledger.amount import amount_text, canonical_text, document_hash, 
 from tetraodon.ledger.audit import Audit, audited
 from tetraodon.ledger.charging import Bill, account_of, charge, fitting, names, settle, taken_by
 from tetraodon.ledger.database import Database, ledger_address
-from tetraodon.ledger.entries import append, corrections_of, entry_in, entry_of, refusal_in, statement_of
+from tetraodon.ledger.entries import corrections_of, entry_in, entry_of, record, refusal_in, statement_of
 from tetraodon.ledger.migrate import grant
-from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
+from tetraodon.ledger.schema import VERSION, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 
@@ -102,17 +102,8 @@ class Ledger:
         with self._database.writing(make=True) as connection:
             check_wave(connection, name, document)
             if name not in names(connection):
-                connection.execute(
-                    insert(accounts).values(
-                        dataset=name,
-                        total=amount_text(exact),
-                        delta=amount_text(forgiven),
-                        policy=text,
-                        policy_hash=digest,
-                        opened=_now(),
-                    )
-                )
-                append(connection, "opened", name)
+                terms = {"total": amount_text(exact), "delta": amount_text(forgiven), "opened": _now()}
+                record(connection, "opened", dataset=name, **terms, policy=text, policy_hash=digest)
             account = account_of(connection, name)
             same_total = (account.total, account.delta) == (exact, forgiven)
             same_policy = account.policy_hash == digest
@@ -130,7 +121,7 @@ class Ledger:
     def correct(self, dataset: str, total: Number, *, delta: Number | None = None) -> Account:
         """Correct a mistyped total, or delta, of a data set from which nothing was released yet. It leaves a trace.
 
-        Why  releases were priced, and perhaps chosen, by what was left of the first total; so it stands from then on.
+        Why  releases were priced, and perhaps chosen, by what was left of the first total; so it is final from then on.
         """
         exact, given = exact_amount(total, "the total"), None if delta is None else exact_amount(delta, "delta")
         with self._database.writing() as connection:
@@ -143,9 +134,7 @@ class Ledger:
                 )
             if right != account:
                 terms = {"total": amount_text(right.total), "delta": amount_text(right.delta), "corrected_at": _now()}
-                made = connection.execute(insert(corrections).values(dataset=account.dataset, **terms))
-                (key,) = made.inserted_primary_key or []
-                append(connection, "corrected", key)
+                record(connection, "corrected", dataset=account.dataset, **terms)
         return right
 
     def corrections(self, dataset: str) -> tuple[Correction, ...]:
@@ -189,7 +178,7 @@ class Ledger:
             return fitting(connection, dataset, bill, _now(), lock=False, upto=upto).added
 
     def allot(self, dataset: str, owner: str, amount: Number, expires: datetime | None = None) -> Allotment:
-        """Set how much of a data set's total somebody may spend in all, and until when, in place of any earlier one.
+        """Set how much of a data set's total an owner may spend in all, and until when, in place of any earlier one.
 
         Post  nothing is set aside: allotments may add up to more than the total, and the total wins.
         """
@@ -250,12 +239,8 @@ class Ledger:
         """Note that a release was refused because of the data: which kind and when, no detail."""
         refusal = RecordedRefusal(dataset_name(dataset), kind, _now())
         with self._database.writing() as connection:
-            refusal = replace(refusal, dataset=account_of(connection, refusal.dataset).dataset)
-            made = connection.execute(
-                insert(refusals).values(dataset=refusal.dataset, kind=refusal.kind, refused_at=refusal.when)
-            )
-            (key,) = made.inserted_primary_key or []
-            append(connection, "refused", key)
+            name = account_of(connection, refusal.dataset).dataset
+            record(connection, "refused", dataset=name, kind=refusal.kind, refused_at=refusal.when)
 
     def refusals(self, dataset: str) -> tuple[RecordedRefusal, ...]:
         """Every recorded refusal of a data set, oldest first."""

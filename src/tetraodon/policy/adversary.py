@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tetraodon.errors import PolicyError
 from tetraodon.exact.rational import Number, decimal_text, rational
-from tetraodon.policy.section import Exact, Section, Text, Whole, choice
+from tetraodon.policy.section import Exact, Section, Text, Whole
 
 Kind: TypeAlias = Literal["independent", "exclusive"]
 Rows: TypeAlias = Literal["repeated", "distinct"]
@@ -170,9 +170,9 @@ class AdversarySection(Section):
 
     prior: PriorSection
     posterior: Exact
-    tuples: choice(*get_args(Kind)) = Field(default="independent", alias="kind")  # type: ignore[valid-type]
+    tuples: Kind = Field(default="independent", alias="kind")
     records: Whole | None = None
-    rows: choice(*get_args(Rows)) = "repeated"  # type: ignore[valid-type]
+    rows: Rows = "repeated"
     views: Whole = Field(default=1)
 
     def adversary(self) -> Adversary:
@@ -181,9 +181,9 @@ class AdversarySection(Section):
             gamma=self.posterior,
             k=self.prior.k,
             d=self.prior.d,
-            kind="exclusive" if self.tuples == "exclusive" else "independent",
+            kind=self.tuples,
             records=self.records,
-            rows="distinct" if self.rows == "distinct" else "repeated",
+            rows=self.rows,
             views=self.views,
             source=self.prior.source,
         )

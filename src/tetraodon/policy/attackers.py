@@ -1,4 +1,4 @@
-"""Who might attack, as a policy file can say it: what somebody may believe about how rows depend on each other."""
+"""Who might attack, as a policy file can say it: what an attacker may believe about how rows depend on each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from tetraodon.query import condition
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]
 MOST_RECORDS = 10**12
+STATIONARY = "stationary"
+"""The start of a chain in the distribution that it keeps."""
 
 
 def distribution(numbers: Sequence[Number], *, name: str) -> Vector:
@@ -80,9 +82,19 @@ def is_ergodic(matrix: Matrix) -> bool:
     return bool(possible.all())
 
 
+def _texts(numbers: Vector) -> list[str]:
+    return [decimal_text(number) for number in numbers]
+
+
 @dataclass(frozen=True, slots=True)
 class Independent:
     """The records of different people are independent ([KM12] Example 3.3)."""
+
+    kind: ClassVar = "independent"
+
+    def document(self) -> list[Any]:
+        """The list as a policy file says it, every number exact."""
+        return ["independent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,11 @@ class DependentGroups:
 
     column: str
     at_most: int
+
+    kind: ClassVar = "groups"
+
+    def document(self) -> list[Any]:
+        return [{"groups": self.column, "at most": self.at_most}]
 
     def __post_init__(self) -> None:
         if not 1 <= self.at_most <= 1_000_000:
@@ -128,6 +145,20 @@ class Chain:
     source: str
     length: int = 0
 
+    kind: ClassVar = "chain"
+
+    def document(self) -> list[Any]:
+        matrices = [[_texts(row) for row in matrix] for matrix in self.transitions]
+        starts = [_texts(start) for start in self.starts]
+        said = {
+            "along": self.along,
+            "states": self.states,
+            "transition": matrices[0] if len(matrices) == 1 else matrices,
+            "start": (starts[0] if len(starts) == 1 else starts) or STATIONARY,
+            "source": self.source,
+        }
+        return [{"chain": said | ({"length": self.length} if self.length else {})}]
+
     def __post_init__(self) -> None:
         checked_source(self.source)
         sizes = {len(matrix) for matrix in self.transitions} | {len(start) for start in self.starts}
@@ -161,6 +192,12 @@ class Contacts:
     at_most: int
     influence: Fraction
     source: str
+
+    kind: ClassVar = "contacts"
+
+    def document(self) -> list[Any]:
+        said = {"at most": self.at_most, "influence": decimal_text(self.influence), "source": self.source}
+        return [{"contacts": said}]
 
     def __post_init__(self) -> None:
         checked_source(self.source)
@@ -233,6 +270,26 @@ class TableSecret:
     chances: tuple[Chances, ...]
     source: str
     drawn: bool = False
+
+    kind: ClassVar = "table"
+
+    def document(self) -> list[Any]:
+        """The list as a policy file says it: the secret itself is among the secrets, see `secret_document`."""
+        return INDEPENDENT.document()
+
+    def secret_document(self) -> dict[str, Any]:
+        """The secret as a policy file says it, every number exact."""
+        chances = {
+            one.name: ({"given": list(one.given)} if one.given else {}) | {"are": [_texts(row) for row in one.rows]}
+            for one in self.chances
+        }
+        return {
+            "chance" if self.drawn else "share": self.share,
+            "within": f"{decimal_text(100 * self.within)}%",
+            "records": self.records,
+            "chances": chances,
+            "source": self.source,
+        }
 
     def __post_init__(self) -> None:
         checked_source(self.source)
@@ -318,21 +375,3 @@ def cells_having(secret: TableSecret, domain: Domain) -> Bools:
     names, holds = condition.truth_table(secret.share, cells)
     sizes = [size if name in names else 1 for name, size in zip(cells.names, cells.shape, strict=True)]
     return np.asarray(np.broadcast_to(holds.reshape(sizes), cells.shape))
-
-
-def table_document(secret: TableSecret) -> dict[str, Any]:
-    """As the policy file says it, every number exact."""
-    chances = {
-        one.name: {
-            **({"given": list(one.given)} if one.given else {}),
-            "are": [[decimal_text(number) for number in row] for row in one.rows],
-        }
-        for one in secret.chances
-    }
-    return {
-        "chance" if secret.drawn else "share": secret.share,
-        "within": f"{decimal_text(100 * secret.within)}%",
-        "records": secret.records,
-        "chances": chances,
-        "source": secret.source,
-    }

@@ -6,7 +6,8 @@ import csv
 import datetime as dt
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
@@ -71,7 +72,6 @@ from tetraodon.policy.known import (
 from tetraodon.policy.policy import USUAL_LENGTH, Item, NamesItem, OpenText
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
 from tetraodon.policy.section import (
-    STATIONARY,
     AttackersSection,
     ChainSection,
     ChancesSection,
@@ -81,7 +81,7 @@ from tetraodon.policy.section import (
     exact,
     shown,
 )
-from tetraodon.policy.source import Problems, beside
+from tetraodon.policy.source import Problems, sibling_file
 from tetraodon.query.bins import Bins
 from tetraodon.query.contribution import Table
 from tetraodon.query.counts import SECRET_BLOCKS
@@ -642,8 +642,7 @@ def build_attackers(document: PolicyDocument, domain: Domain, problems: Problems
     """The attackers whose price is the highest of those listed. Stops with every problem of the list.
 
     Why  the others cost at least what independent people cost: a group may have one row, a person no contact, and
-         next to a row on which nothing depends there is the row itself. So whoever lists `independent` beside another
-         has the other.
+         next to a row on which nothing depends there is the row itself. So `independent` adds nothing to it.
     """
     found: list[Attackers] = []
     for number, section in enumerate(document.attackers):
@@ -750,31 +749,6 @@ def from_elsewhere(stated: str, document: PolicyDocument) -> str:
             fix="take the numbers from another source than this data set",
         )
     return stated
-
-
-def attackers_document(attackers: Attackers) -> list[Any]:
-    """The list as it is written in a policy file, every number exact."""
-    if isinstance(attackers, Independent | TableSecret):  # a secret of the whole table stands among the secrets
-        return ["independent"]
-    if isinstance(attackers, DependentGroups):
-        return [{"groups": attackers.column, "at most": attackers.at_most}]
-    if isinstance(attackers, Contacts):
-        said = {"at most": attackers.at_most, "influence": decimal_text(attackers.influence)}
-        return [{"contacts": {**said, "source": attackers.source}}]
-    matrices = [[[decimal_text(number) for number in row] for row in matrix] for matrix in attackers.transitions]
-    starts = [[decimal_text(number) for number in start] for start in attackers.starts]
-    return [
-        {
-            "chain": {
-                "along": attackers.along,
-                "states": attackers.states,
-                "transition": matrices[0] if len(matrices) == 1 else matrices,
-                "start": (starts[0] if len(starts) == 1 else starts) or STATIONARY,
-                "source": attackers.source,
-                **({"length": attackers.length} if attackers.length else {}),
-            }
-        }
-    ]
 
 
 # -- build items ------------------------------------------------------------------------------------
@@ -946,7 +920,7 @@ def read_known_table(path: Path, domain: Domain) -> Known:
 
 
 def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a CSV file beside the policy."""
+    """The header and the rows of a CSV file in the policy's folder."""
     if path.is_file() and path.stat().st_size > SIZE_LIMIT:
         raise unfit(path, f"it is larger than {SIZE_LIMIT // 10**6} MB", fix="give a coarser table")
     try:
@@ -963,11 +937,18 @@ def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
 
 
 def _groups(path: Path, attribute: Attribute, texts: list[str]) -> tuple[tuple[int, ...], dict[str, int]]:
-    """The group of every code, and the group that each text of the table stands for."""
+    """The group of every code, and the group that each text of the table means."""
     typed = [text.split(BETWEEN) if by_ends(attribute) and BETWEEN in text else [text] for text in texts]
-    try:
+    with _fitting(path):
         owner = partition(attribute, typed, "row")
         return owner, {text: owner[members(attribute, group)[0]] for text, group in zip(texts, typed, strict=True)}
+
+
+@contextmanager
+def _fitting(path: Path) -> Iterator[None]:
+    """Say of a value that does not fit in which table it is."""
+    try:
+        yield
     except PolicyError as error:
         raise unfit(path, error.what, fix=error.fix) from None
     except PydanticCustomError as error:
@@ -982,7 +963,7 @@ def _count(path: Path, text: str) -> int:
 
 
 def unfit(path: Path, why: str, *, fix: str = "give an exact table over attributes of this policy") -> PolicyError:
-    """What is wrong with a table beside the policy."""
+    """The error for a table in the policy's folder."""
     return PolicyError(f"the table {path.name} does not fit: {why}", fix=fix)
 
 
@@ -1041,7 +1022,7 @@ def known_from(section: KnownSection, domain: Domain, folder: Path | None) -> Kn
     if section.kind == "table":
         if "answers" in section.model_fields_set:
             raise PolicyError("a known table has its answers in its file", fix="drop `is`")
-        return read_known_table(beside(folder, section.table), domain)
+        return read_known_table(sibling_file(folder, section.table), domain)
     answers = section.answers if "answers" in section.model_fields_set else None
     return Known(_fact(section, domain), answers, section.at_least, section.at_most)
 
@@ -1108,7 +1089,7 @@ def with_cells(document: PolicyDocument, domain: Domain, folder: Path | None, pr
     with problems.at("together", "cells"):
         if together.blocks:
             raise PolicyError("the blocks are given twice", fix="write `blocks` or `cells`, and not both")
-        blocks = _blocks(beside(folder, together.cells), together, domain)
+        blocks = _blocks(sibling_file(folder, together.cells), together, domain)
         together = together.model_copy(update={"blocks": blocks, "cells": None})
     problems.stop()
     return document.model_copy(update={"together": together})
@@ -1138,7 +1119,8 @@ def _blocks(path: Path, together: Together, domain: Domain) -> tuple[tuple[str, 
         for axis, known in zip(axes, codes, strict=True):
             text = row[header.index(axis.name)]
             if text not in known:
-                known[text] = _code(path, axis, text)
+                with _fitting(path):
+                    known[text] = code_of(axis, text)
             cell = cell * axis.size + known[text]
         if owner[cell] is not None:
             raise unfit(path, "a cell is listed twice", fix="give each cell one block")
@@ -1152,18 +1134,8 @@ def _blocks(path: Path, together: Together, domain: Domain) -> tuple[tuple[str, 
     return tuple(map(tuple, owner.reshape(shape[0], -1).tolist()))
 
 
-def _code(path: Path, axis: Attribute, text: str) -> int:
-    try:
-        return code_of(axis, text)
-    except PolicyError as error:
-        raise unfit(path, error.what, fix=error.fix) from None
-    except PydanticCustomError as error:
-        context = error.context or {}
-        raise unfit(path, str(context["what"]), fix=str(context["fix"])) from None
-
-
 # -- table ------------------------------------------------------------------------------------------
-# From `secrets: {table: ...}` of a policy file to a secret of the whole table, and what is not priced beside one.
+# From `secrets: {table: ...}` of a policy file to a secret of the whole table, and what is not priced with one.
 
 HERE = ("secrets", TABLE)
 ALONE = "is not priced beside a secret of the whole table"
@@ -1192,9 +1164,9 @@ def build_table(
     opened: Sequence[OpenText],
     problems: Problems,
 ) -> TableSecret:
-    """The secret of the whole table. Stops with every problem of it, and with all that is not priced beside it.
+    """The secret of the whole table. Stops with every problem of it, and with all that is not priced with it.
 
-    Why  records are wholly secret beside it, so that `secrets` may say that of attributes, and nothing else.
+    Why  records are wholly secret then, so that `secrets` may say that of attributes, and nothing else.
     """
     _check_alone(document, domain, opened, problems)
     chances = []
@@ -1229,7 +1201,7 @@ def _chances_of(name: str, section: ChancesSection, domain: Domain) -> Chances:
 
 
 def _check_alone(document: PolicyDocument, domain: Domain, opened: Sequence[OpenText], problems: Problems) -> None:
-    """Refuse whatever else a file may say that has no price beside it."""
+    """Refuse all else in the file that has no price with it."""
     others = [name for name, secret in document.secrets.items() if secret.kind != "everything"]
     dependent = any(entry.kind != "independent" for entry in document.attackers)
     budget = document.budget

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema, create_model, model_validator
 
 from tetraodon.errors import QueryError
 from tetraodon.policy.adversary import AdversarySection, PriorSection
 from tetraodon.policy.category_tree import Tree
-from tetraodon.policy.joint_graph import METRICS
+from tetraodon.policy.joint_graph import Metric
 from tetraodon.policy.publication import ErrorEntry, ErrorSection, PublisherSection
 from tetraodon.policy.section import (
     AttackersEntry,
@@ -34,7 +34,6 @@ from tetraodon.policy.section import (
     Text,
     Truth,
     Whole,
-    choice,
     refuse,
     shown,
 )
@@ -45,7 +44,7 @@ from tetraodon.query.query import Key
 # The shape of one entry of the `release` list of a policy file: the keys of every kind of question together.
 
 KIND_OF = {word: kind for kind in KINDS for word in kind.words}
-"""The kind of question that a key of the policy file stands for."""
+"""The kind of question that a key of the policy file asks."""
 
 
 PARTS = ("where", "among", "of")
@@ -70,7 +69,7 @@ class ItemShape(Section):
     @model_validator(mode="before")
     @classmethod
     def _meant_otherwise(cls, given: Any) -> Any:
-        """What stands at a key that means nothing here may be read by none, so this comes first."""
+        """Refuse keys that mean nothing here before their values are read, which no type may fit."""
         for word in given if isinstance(given, dict) else ():
             for key, fix in (KIND_OF[word].instead if word in KIND_OF else {}).items():
                 if key in given:
@@ -98,7 +97,7 @@ class ItemShape(Section):
         return KIND_OF[self.kind]
 
     def written(self) -> dict[str, Any]:
-        """What stands at each key that its kind knows, by default what was left out."""
+        """The value of each key that its kind knows, its default where it was left out."""
         return {key: getattr(self, key) for key in self.asks.keys}
 
 
@@ -129,7 +128,7 @@ def _form(key: Key) -> Any:
 
 
 KEYS = {name: key for kind in KINDS for name, key in kind.keys.items()}
-"""What can stand beside what every item may have; kinds that have a key in common mean the same by it."""
+"""The keys of kinds, besides those of every item; kinds that share a key mean the same by it."""
 
 if taken := KEYS.keys() & set(ItemShape.model_fields):
     raise TypeError(f"a kind of question may not call a key of its own {', '.join(sorted(taken))}: every item has it")
@@ -200,7 +199,7 @@ class AttributeSection(Section):
     format: Text | None = None
     trim: Truth = False
     unit: Unit = ()
-    open: choice("text") = "text"  # type: ignore[valid-type]
+    open: Literal["text"] = "text"
     longest: Whole | None = None
 
 
@@ -221,7 +220,7 @@ class Together(Section):
     """How many attributes one secret can change; or a metric that measures several as one, or blocks of their cells."""
 
     at_most: Whole | None = Field(default=None, alias="at most")
-    metric: choice(*METRICS) | None = None  # type: ignore[valid-type]
+    metric: Metric | None = None
     over: tuple[Text, ...] = ()
     within: Exact | None = None
     blocks: tuple[tuple[Scalar, ...], ...] = ()
@@ -243,7 +242,7 @@ class TableHints(Section):
     """How a CSV file is written, where it cannot be guessed; and how much of a column may be unreadable."""
 
     separator: Annotated[str, WithJsonSchema({"type": "string"})] | None = None
-    decimal: choice(".", ",") | None = None  # type: ignore[valid-type]
+    decimal: Literal[".", ","] | None = None
     encoding: Text | None = None
     unreadable: Share | None = None
 
@@ -252,7 +251,7 @@ class TableHints(Section):
 
 
 def _words(forms: dict[str, object], example: str) -> Callable[[object], object]:
-    """Expands a word into the form it stands for."""
+    """Expands a word into its long form."""
 
     def expand(value: object) -> object:
         if not isinstance(value, str):
@@ -336,7 +335,7 @@ class PolicyDocument(Section):
     title: Text | None = None
     publisher: PublisherSection = Field(default_factory=PublisherSection)
     individuals: Annotated[IndividualsSection | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None
-    presence: choice("public", "secret") = "secret"  # type: ignore[valid-type]
+    presence: Literal["public", "secret"] = "secret"
     attributes: Annotated[dict[Text, AttributeEntry], Short(_attributes, _NAMED_LIST)]
     secrets: Annotated[dict[Text, SecretEntry], Short(_secrets, {"const": NONE_BUT_PRESENCE})] = Field(
         default_factory=dict

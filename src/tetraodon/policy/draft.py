@@ -41,7 +41,7 @@ _TOP = f"""\
 tetraodon: 1
 """
 Promise: TypeAlias = Literal["everything", "presence"]
-"""What a draft promises until somebody says otherwise: that any two records are a secret, or presence alone."""
+"""What a draft promises until it is edited: that any two records are a secret, or presence alone."""
 _SECRETS: dict[Promise, str] = {
     "everything": """
 # Which values must stay indistinguishable. Attributes not named here are wholly secret, the strongest protection. E.g.
@@ -179,8 +179,8 @@ def _quoted(name: str) -> str:
 # -- metadata file ----------------------------------------------------------------------------------
 # What the metadata of other libraries say about a table: SmartNoise's YAML, and margins as OpenDP has them.
 #
-# They are somebody's word, and may have been taken from the data. So a draft repeats what they say beside its
-# placeholders, and confirms nothing: whoever fills it in says that it is publicly known.
+# Metadata may have been taken from the data. So a draft repeats them in comments after its placeholders, and confirms
+# nothing: the person who fills it in says that it is publicly known.
 
 KINDS: dict[str, GuessedKind] = {
     **dict.fromkeys(("int", "integer", "i32", "i64", "u32", "u64"), "integer"),
@@ -361,7 +361,7 @@ def init(
     written there. It begins with the promise that any two records are a secret, or that `presence` alone is.
 
     Post  it holds no bound and no category of the table: each is a placeholder that `check` refuses until what is
-          publicly known stands in its place. What metadata say stands beside it in a comment.
+          publicly known replaces it. What metadata say is in a comment after it.
     """
     if promise not in get_args(Promise):
         raise PolicyError("there is no such promise to begin with", fix=f"use {' or '.join(get_args(Promise))}")

@@ -1,6 +1,6 @@
 """One change to the text of a policy file: the rest of it, comments and order included, stays as it was typed.
 
-A node of the file is replaced where the parser says that it stands. Round-trip libraries write the whole file anew.
+A node of the file is replaced where the parser found it. Round-trip libraries write the whole file anew.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _told(path: KeyPath) -> str:
     return ".".join(str(part) for part in path)
 
 
-# -- where it stands --------------------------------------------------------------------------------
+# -- where a node is ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,6 @@ def _dash(text: str, block: yaml.SequenceNode, at: int) -> int:
     while text[line + column : line + column + 1] != "-" or text[line : line + column].strip(" -"):
         line = _line_start(text, line - 1)
     return line + column
-
-
-def _begins_line(text: str, at: int) -> bool:
-    """Whether nothing but indentation, or the dash of a list, stands before it on its line."""
-    return not text[_line_start(text, at) : at].strip(" -")
 
 
 def _rest_of_line(text: str, at: int) -> int:
@@ -232,7 +227,8 @@ def _explained(text: str, path: KeyPath, reason: str) -> str:
         if at is None:
             break
         _, begins, node = _entries(node)[at]
-        start = begins if _begins_line(text, begins) else start
+        if not text[_line_start(text, begins) : begins].strip(" -"):  # only indentation or a dash precedes it
+            start = begins
     line = _line_start(text, start)
     indent = re.match(" *", text[line:])
     lines = (f"{indent.group() if indent else ''}# {part}\n" for part in reason.splitlines() if part.strip())

@@ -1,4 +1,4 @@
-"""Loading a policy from a file or a dict, whole or as far as it is finished."""
+"""Policies read from files or dicts, whole or as far as they are finished, and written back in normal form."""
 
 from __future__ import annotations
 
@@ -9,16 +9,28 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
+import numpy as np
 from pydantic import ValidationError
 
-from tetraodon.domain import Domain
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import PolicyError, Problem, Refused, TetraodonError
+from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import Attackers, Chain, DependentGroups, TableSecret
-from tetraodon.policy.attribute_graph import Public
+from tetraodon.policy.attribute_graph import (
+    AttributeGraph,
+    Blocks,
+    Everything,
+    Pairs,
+    Public,
+    Within,
+    WithinOrMissing,
+    WithinShare,
+)
 from tetraodon.policy.build import (
+    SEPARATE,
     build_attackers,
     build_domain,
     build_graph,
@@ -28,15 +40,30 @@ from tetraodon.policy.build import (
     build_open,
     build_table,
     check_one_number,
+    groups_of,
     take_table,
     with_cells,
 )
-from tetraodon.policy.canonical import canonical
-from tetraodon.policy.document import NONE_BUT_PRESENCE, VERSION, Budget, PolicyDocument, only_presence
-from tetraodon.policy.policy import LEAST, MOST, Policy
-from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.category_tree import tree_document
+from tetraodon.policy.document import (
+    ALL_AT_ONCE,
+    NONE_BUT_PRESENCE,
+    NOTHING,
+    ONE_AT_A_TIME,
+    ONE_ROW_EACH,
+    TABLE,
+    VERSION,
+    Budget,
+    PolicyDocument,
+    only_presence,
+)
+from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
+from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
+from tetraodon.policy.policy import LEAST, MOST, Item, NamesItem, OpenText, Policy
+from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.policy.section import TableSecretSection
 from tetraodon.policy.source import KeyPath, Plain, Problems, Source, is_text, parse, read_source
+from tetraodon.query.query import Json, plain
 from tetraodon.wording import listing
 
 # -- load -------------------------------------------------------------------------------------------
@@ -51,7 +78,7 @@ PLACEHOLDER = "CONFIRM"
 
 
 AnyPolicy: TypeAlias = Policy | str | os.PathLike[str] | Mapping[str, Any]
-"""A policy, however somebody has it at hand."""
+"""A policy in any form that `load_policy` takes."""
 
 
 def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
@@ -64,7 +91,7 @@ def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
 
     >>> policy = load_policy({"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 0.1}})
     >>> policy.epsilon, policy.presence, policy.graph.is_edge(3, 77)
-    (0.1, 'secret', True)
+    (Fraction(1, 10), 'secret', True)
     """
     if isinstance(source, Policy):
         return source
@@ -115,7 +142,7 @@ def _understood(read: Source, folder: Path | None) -> Policy:
         epsilon=budget.epsilon or Fraction(1),  # replaced below where the budget is a rho
         items=items,
         attackers=attackers,
-        presence="public" if document.presence == "public" else "secret",
+        presence=document.presence,
         key=document.individuals.key if document.individuals else "",
         rows_per_person=document.individuals.rows if document.individuals else 1,
         every_row=document.individuals is not None and document.individuals.secret is not None,
@@ -150,7 +177,7 @@ def _check_apart(document: PolicyDocument, domain: Domain, problems: Problems) -
 
 
 def _check_owner(document: PolicyDocument, attackers: Attackers, graph: SecretGraph, problems: Problems) -> None:
-    """Refuse a column that says whose row it is and may be changed by a secret: the row would be somebody else's."""
+    """Refuse a column that says whose row it is and may be changed by a secret: the row would change its owner."""
     columns: list[tuple[KeyPath, str]] = []
     if document.individuals:
         columns.append((("individuals", "key"), document.individuals.key))
@@ -386,3 +413,161 @@ def _original(path: KeyPath, data: dict[str, Plain], left_out: Collection[KeyPat
     listed = data.get(str(path[0]))
     kept = [n for n in range(len(listed or ())) if (path[0], n) not in left_out]
     return (path[0], kept[path[1]], *path[2:]) if path[1] < len(kept) else path
+
+
+# -- canonical form ---------------------------------------------------------------------------------
+# A policy as plain data in normal form: every default written out, every number exact.
+
+
+def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
+    """The document of a policy: loading it gives an equal policy, and equal policies have equal documents.
+
+    Why  attributes and named ranges are lists, so that their order survives wherever the keys of maps are sorted.
+    """
+    names = (
+        {"name": item.name, **_told(item), "names": item.column, "share": plain(item.share)} for item in policy.names
+    )
+    return {
+        "tetraodon": VERSION,
+        "dataset": policy.dataset,
+        **({"population": policy.population} if policy.population else {}),
+        **({"title": policy.title} if policy.title else {}),
+        **({"publisher": policy.publisher.document()} if policy.publisher.document() else {}),
+        "individuals": _individuals(policy),
+        "presence": policy.presence,
+        "attributes": [*(_attribute(attribute) for attribute in policy.domain), *map(_open, policy.open)],
+        **_all_secrets(policy),
+        **({"groups": _groups(policy.graph, policy.graph.groups)} if policy.graph.groups else {}),
+        "known": [_known(entry) for entry in policy.known],
+        "attackers": policy.attackers.document(),
+        "budget": policy.budget,
+        **({"adversary": policy.adversary.document()} if policy.adversary else {}),
+        **({"public": dict(policy.public)} if policy.public else {}),
+        **({"table": {name: plain(hint) for name, hint in hints.items()}} if hints else {}),
+        "release": [*map(_item, policy.items), *names],
+    }
+
+
+def _individuals(policy: Policy) -> str | Json:
+    if not policy.key:
+        return ONE_ROW_EACH
+    return {"key": policy.key, "secret" if policy.every_row else "at most": policy.rows_per_person}
+
+
+def _all_secrets(policy: Policy) -> Json:
+    found = _secrets(policy.graph)
+    found["secrets"] |= {column.name: "everything" if column.secret else "public" for column in policy.open}
+    if isinstance(policy.attackers, TableSecret):
+        found["secrets"] |= {TABLE: policy.attackers.secret_document()}
+    return found
+
+
+def _open(column: OpenText) -> Json:
+    return {"name": column.name, "open": "text", "longest": column.longest, **({"trim": True} if column.trim else {})}
+
+
+def _secrets(graph: SecretGraph) -> Json:
+    domain = graph.domain
+    named = {
+        f.names[0]: _secret(domain[f.names[0]], f.graph) for f in graph.factors if not isinstance(f.graph, JointGraph)
+    }
+    return {"secrets": named, "together": _together(graph)}
+
+
+def _groups(graph: SecretGraph, groups: Groups) -> Json:
+    attribute = graph.domain[groups.by]
+    none = no_secrets(graph.domain)
+    rules = {attribute.text(code): NOTHING if own == none else _secrets(own) for code, own in groups.own}
+    return {"by": groups.by, "rules": rules}
+
+
+def _attribute(attribute: Attribute) -> Json:
+    values = attribute.values
+    match values:
+        case Integers():
+            form: Json = {"integer": [values.low, values.high]}
+        case Grid():
+            form = {"real": [plain(values.low), plain(values.high)], "step": plain(values.step)}
+        case Dates():
+            form = {"date": [plain(values.first), plain(values.last)]}
+        case Categories():
+            named = {"ordered" if values.ordered else "categories": list(values.labels)}
+            form = tree_document(values) if values.levels else named
+        case Booleans():
+            form = {"boolean": True}
+        case _:
+            assert_never(values)
+    missing = SEPARATE if attribute.separate else plain(attribute.value(attribute.missing))
+    form = {"name": attribute.name, **form, "missing": missing}
+    if attribute.other is not None:
+        form["other"] = plain(attribute.value(attribute.other))
+    form |= {"format": attribute.format} if attribute.format else {}
+    form |= {"trim": True} if attribute.trim else {}
+    unit = [attribute.singular, attribute.unit] if attribute.singular else attribute.unit
+    return {**form, "unit": unit} if unit else form
+
+
+def _secret(attribute: Attribute, graph: AttributeGraph | JointGraph) -> str | Json:
+    match graph:
+        case Everything():
+            return "everything"
+        case Public():
+            return "public"
+        case WithinShare():
+            return {"within": f"{decimal_text(100 * graph.share)}%"}
+        case Within() | WithinOrMissing():
+            return {"within": plain(graph.reach * attribute.step)}
+        case Blocks():
+            return {"blocks": _listed(groups_of(attribute, graph.blocks))}
+        case Pairs():
+            ends = [[attribute.value(x), attribute.value(y)] for x, y in sorted(graph.pairs)]
+            return {"pairs": _listed(ends)}
+        case JointGraph():
+            raise AssertionError("what several attributes share is written under `together`")
+        case _:
+            assert_never(graph)
+
+
+def _listed(groups: Any) -> list[list[Any]]:
+    return [[plain(value) for value in group] for group in groups]
+
+
+def _together(graph: SecretGraph) -> str | Json:
+    for factor in graph.factors:
+        if isinstance(factor.graph, JointMetric):
+            return {"metric": factor.graph.metric, "over": list(factor.names), "within": plain(factor.graph.within)}
+        if isinstance(factor.graph, Regions):
+            blocks = np.array(factor.graph.names)[factor.graph.components()].reshape(factor.graph.shape[0], -1)
+            return {"over": list(factor.names), "blocks": blocks.tolist()}
+    if graph.at_most >= len(graph.factors):
+        return ALL_AT_ONCE
+    return ONE_AT_A_TIME if graph.at_most == 1 else {"at most": graph.at_most}
+
+
+def _known(entry: Known) -> Json:
+    answers: Json = {}
+    if entry.answers is not None:
+        answers = {"is": list(entry.answers) if isinstance(entry.fact, Marginal) else entry.answers[0]}
+    answers |= {word: end for word, end in (("at least", entry.least), ("at most", entry.most)) if end is not None}
+    match entry.fact:
+        case CountWhere():
+            return {"count": entry.fact.where or "all", **answers}
+        case Marginal():
+            bins = {name: _listed(groups) for name, groups in entry.fact.bins}
+            return {"marginal": list(entry.fact.attributes), **({"bins": bins} if bins else {}), **answers}
+        case Rectangle():
+            return {"rectangle": {n: [plain(low), plain(high)] for n, low, high in entry.fact.sides}, **answers}
+        case _:
+            assert_never(entry.fact)
+
+
+def _item(item: Item) -> Json:
+    by: Json = {"by": list(item.query.by)} if item.query.by else {}
+    where: Json = {"where": item.where} if item.where else {}
+    rest: Json = {**where, "share": plain(item.share), "whole": item.whole}
+    rest |= {"error": item.error.document()} if item.error else {}
+    return {"name": item.name, **_told(item), **item.query.document(), **by, **rest}
+
+
+def _told(item: Item | NamesItem) -> Json:
+    return ({"title": item.title} if item.title else {}) | ({"notes": list(item.notes)} if item.notes else {})

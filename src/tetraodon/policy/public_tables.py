@@ -1,4 +1,4 @@
-"""Public tables that travel with a view: files beside the policy, named by it, and what their columns are."""
+"""Public tables that travel with a view: files in the policy's folder, named by it, and what their columns are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tetraodon.errors import PolicyError
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.source import beside
+from tetraodon.policy.source import sibling_file
 from tetraodon.wording import listing
 
 KINDS = (".csv", ".parquet")
@@ -32,10 +32,10 @@ class SideTable:
 
 
 def side_tables(policy: Policy) -> dict[str, SideTable]:
-    """The policy's public tables, looked for beside its file.
+    """The policy's public tables, looked for in the folder of its file.
 
     Refuses what is no plain CSV or Parquet file, and any path that leads out of the policy's folder: a view copies
-    these files, and a policy that somebody else wrote must not make it copy others.
+    these files, and a policy from another author must not make it copy others.
     """
     return {name: _side_table(policy, name, file) for name, file in policy.public}
 
@@ -45,7 +45,7 @@ def _side_table(policy: Policy, name: str, file: str) -> SideTable:
     if name == policy.dataset:
         raise PolicyError("a public table is called like the data set", fix="rename it", where=where)
     try:
-        path = beside(policy.folder, file)
+        path = sibling_file(policy.folder, file)
     except PolicyError as error:
         raise error.at(where) from None
     columns: tuple[str, ...] = ()

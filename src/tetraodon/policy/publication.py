@@ -112,7 +112,7 @@ ErrorEntry = Annotated[ErrorSection, Short(_split, {"type": ["number", "string"]
 
 
 def error_target(given: Number | ErrorTarget) -> ErrorTarget:
-    """The target that somebody typed, on the command line or in Python.
+    """An error target typed on the command line or in Python.
 
     >>> error_target(50).allowed, error_target("5% from 1000").allowed
     (Fraction(50, 1), Fraction(50, 1))
@@ -169,7 +169,7 @@ PHRASES = (
     "How to count with it",
     "What it costs",
 )
-"""What stands on a page whatever is released: an office may say it in its own language."""
+"""Phrases on every page, which an office may translate into its own language."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tetraodon.errors import PolicyError
 from tetraodon.exact.rational import rational
+from tetraodon.policy.attackers import STATIONARY
 
 # -- typed ------------------------------------------------------------------------------------------
 # What a curator typed, read as the number, word or truth that is wanted there.
@@ -176,17 +177,6 @@ Rows = Annotated[
 # -- section ----------------------------------------------------------------------------------------
 
 
-def choice(*words: str) -> Any:
-    """Text that must be one of some words."""
-
-    def check(value: object) -> str:
-        if value not in words:
-            refuse(f"{shown(value)} is not understood here", f"write one of: {', '.join(words)}")
-        return str(value)
-
-    return Annotated[str, PlainValidator(check), WithJsonSchema({"enum": list(words)})]
-
-
 class Section(BaseModel):
     """A map of the file. `one_of` names the keys of which exactly one must be there."""
 
@@ -274,7 +264,6 @@ _NUMBERS = {"type": "array", "items": {"type": ["number", "string"]}}
 MATRIX = {"type": "array", "items": _NUMBERS}
 _START_SCHEMA = {"anyOf": [{"const": "stationary"}, _NUMBERS, MATRIX]}
 _TRANSITION_SCHEMA = {"anyOf": [MATRIX, {"type": "array", "items": MATRIX}]}
-STATIONARY = "stationary"
 
 
 def _depth(value: object) -> int:

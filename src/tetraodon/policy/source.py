@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,20 +26,20 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from tetraodon.errors import PolicyError, Problem, Refused, TetraodonError, did_you_mean
 from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.policy.document import section_at
-from tetraodon.policy.section import OURS
+from tetraodon.policy.section import OURS, shown
 
-# -- beside -----------------------------------------------------------------------------------------
+# -- sibling files ------------------------------------------------------------------------------------
 # Files that a policy names: they are in its own folder, or are not opened.
 #
-# A policy may come from somebody else, and what it names is published: known figures and blocks in every release,
+# A policy may come from another author, and what it names is published: known figures and blocks in every release,
 # public tables in every view. So it must not name other files of this machine, and one that came without a folder
 # names none.
 
 
-def beside(folder: Path | None, name: str) -> Path:
+def sibling_file(folder: Path | None, name: str) -> Path:
     """The path of a file that a policy in `folder` names; refused where that is elsewhere, or there is no folder.
 
-    >>> beside(Path("policies"), "counties.csv").name
+    >>> sibling_file(Path("policies"), "counties.csv").name
     'counties.csv'
     """
     if folder is None:
@@ -175,7 +176,7 @@ def _require_simple(events: Iterable[yaml.Event], name: str) -> None:
 
 
 def _plain_node(node: yaml.Node, path: KeyPath, places: dict[KeyPath, tuple[int, int]], name: str) -> Plain:
-    """What stands at a node, with the places of all that is in it. An entry of a map is where its key is."""
+    """The plain data of a node, with the places of all nodes in it. An entry of a map is where its key is."""
     places.setdefault(path, _place(node))
     if isinstance(node, yaml.SequenceNode):
         return [_plain_node(child, (*path, number), places, name) for number, child in enumerate(node.value)]
@@ -205,7 +206,7 @@ def _place(at: yaml.Event | yaml.Node) -> tuple[int, int]:
 
 
 def as_plain(value: object, depth: int = 0) -> Plain:
-    """A value of a dict in the shape of what stands in a file: text, lists and maps."""
+    """A value of a dict in the shape of a file's data: text, lists and maps."""
     if depth > DEPTH_LIMIT:
         raise PolicyError("the policy is nested too deeply", fix="use the forms of the policy file reference")
     if value is None or isinstance(value, str):
@@ -321,7 +322,7 @@ class Problems:
 
     def add_shape_errors(self, error: ValidationError, here: KeyPath = ()) -> None:
         """Note what pydantic found in the part of the file at `here`, in our words."""
-        for detail in error.errors(include_url=False, include_input=False):
+        for detail in error.errors(include_url=False):
             path = (*here, *(part for part in detail["loc"] if part != "[key]"))
             self.add(path, _in_words(detail, path))
 
@@ -349,6 +350,9 @@ def _in_words(detail: ErrorDetails, path: KeyPath) -> PolicyError:
     if kind == "missing":
         example = _EXAMPLES.get(last, f"{last}: ...")
         return PolicyError(f"`{last}` is missing", fix=f"add `{example}`")
+    if kind == "literal_error":
+        words = re.findall("'(.*?)'", detail["ctx"]["expected"])
+        return PolicyError(f"{shown(detail['input'])} is not understood here", fix=f"write one of: {', '.join(words)}")
     what, fix = _SHAPES.get(kind, ("this is not understood", "see the policy file reference"))
     return PolicyError(what, fix=fix)
 

@@ -276,7 +276,7 @@ class Regression(Query):
         """A slope that no coefficient is above, whatever the records are.
 
         Why   by the formula of Cauchy and Binet, coefficients are averages of those of the planes through k + 1 of the
-              records, k = len(on). Those are quotients of determinants: below stands one of whole numbers of steps, and
+              records, k = len(on). Those are quotients of determinants: the lower one is of whole numbers of steps, and
               it is not zero; above, its column of `name` is replaced by differences of the attribute. That is at most k
               such differences times minors, which Hadamard's inequality bounds.
         """

@@ -54,7 +54,7 @@ KINDS: tuple[type[Query], ...] = (
     TotalPerPerson,
     MeanPerPerson,
 )
-"""Every kind of question there is, in the order in which a mistaken item is told of them."""
+"""Every kind of question there is, in the order in which errors name them."""
 
 
 def linear(query: Query, domain: Domain) -> LinearQuery:
@@ -65,7 +65,7 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
     """
     if not isinstance(query, Query):
         raise QueryError(
-            "this is no question",
+            "this is not a query",
             fix="write td.queries.histogram('age') or the like; td.certify takes a matrix",
         )
     return query.linear(domain)

@@ -105,7 +105,7 @@ class Moments:
     """Averages and covariances of the pairs that `sums_for` was asked for.
 
     Why   each noisy sum misses its interval with at most its part of 5%. Wherever all are in theirs, everything that is
-          told here lies between its ends.
+          computed here lies between its ends.
     """
 
     def __init__(self, answered: Answered, pairs: Sequence[Pair]) -> None:
@@ -239,7 +239,7 @@ class Derived(FromSums):
         """
 
     def says_nothing(self, columns: Columns, domain: Domain) -> Bools:
-        """Where the interval is all that is possible: there may be nobody, and what stands there is no estimate."""
+        """Where the interval is all that is possible: there may be no record, and the value is no estimate."""
         everything = self.error_of([0.0] * len(self.sums(domain)), 0, domain)
         length = np.asarray(columns["upper"] - columns["lower"], np.float64)
         return np.asarray((everything > 0) & (length >= everything * (1 - 1e-12)))
@@ -267,7 +267,7 @@ def ends(attribute: Attribute) -> tuple[float, float]:
 
 EACH_RECORD, LEVELS = "each record", "levels"
 IN_SHARES = {EACH_RECORD: "% of one record's value", LEVELS: "% of the largest value"}
-"""Where noise may be said to go, and what errors are then told in."""
+"""Where noise may be said to go, and the unit of errors then."""
 OFF_BY_SHARE = {
     EACH_RECORD: "One record's value is typically off by {off}% of itself; the sum of many that are alike by that "
     "share of the sum, divided by the square root of how many they are",
@@ -276,14 +276,14 @@ OFF_BY_SHARE = {
 NOISE = Key("text", "", {"enum": list(IN_SHARES)})
 
 
+@dataclass(frozen=True, slots=True)
 class Summed(FromSums):
     """Values of an attribute that are added up, each record's times its weight; or that get noise one by one."""
 
-    __slots__ = ()
-
     attribute: str
-    weight: str
-    noise: str
+    weight: str = ""
+    by: tuple[str, ...] = ()
+    noise: str = ""
 
     def __post_init__(self) -> None:
         if self.noise not in ("", *IN_SHARES):
@@ -318,11 +318,6 @@ class Summed(FromSums):
 class Total(Summed):
     """The sum of a numeric attribute, each record times its public `weight` if one is named."""
 
-    attribute: str
-    weight: str = ""
-    by: tuple[str, ...] = ()
-    noise: str = ""
-
     words: ClassVar = ("total", "sum")
     keys: ClassVar = {"total": Key("text", ""), "sum": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "total"
@@ -356,11 +351,6 @@ def total(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: st
 @dataclass(frozen=True, slots=True)
 class Mean(Summed, Derived):
     """The average of a numeric attribute, each record counting as much as its `weight` if one is named."""
-
-    attribute: str
-    weight: str = ""
-    by: tuple[str, ...] = ()
-    noise: str = ""
 
     words: ClassVar = ("mean",)
     keys: ClassVar = {"mean": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}

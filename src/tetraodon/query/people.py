@@ -106,15 +106,14 @@ CAP = Key("text", "")
 CAPPED = "{attribute:in}, a person's rows added up, to at most {most}"
 
 
+@dataclass(frozen=True, slots=True)
 class PerPerson(FromSums):
     """What people have of a numeric attribute: the sum of each person's rows, at most `cap`."""
 
-    __slots__ = ()
-
-    of_parts: ClassVar = False
-
     attribute: str
     cap: Fraction
+
+    of_parts: ClassVar = False
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> PerPerson:
@@ -123,7 +122,7 @@ class PerPerson(FromSums):
             raise QueryError(
                 "it does not say what one person may add at most", fix="add `cap: 80`, from public knowledge"
             )
-        return cls(written[cls.words[0]], rational(written["cap"], name="cap"))  # type: ignore[call-arg]
+        return cls(written[cls.words[0]], rational(written["cap"], name="cap"))
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """What people have together."""
@@ -142,9 +141,6 @@ class PerPerson(FromSums):
 @dataclass(frozen=True, slots=True)
 class TotalPerPerson(PerPerson):
     """The sum over people of what each of them has."""
-
-    attribute: str
-    cap: Fraction
 
     words: ClassVar = ("total per person",)
     keys: ClassVar = {"total per person": Key("text", ""), "cap": CAP}
@@ -170,9 +166,6 @@ class TotalPerPerson(PerPerson):
 @dataclass(frozen=True, slots=True)
 class MeanPerPerson(PerPerson):
     """The average over people of what each of them has."""
-
-    attribute: str
-    cap: Fraction
 
     words: ClassVar = ("mean per person",)
     keys: ClassVar = {"mean per person": Key("text", ""), "cap": CAP}

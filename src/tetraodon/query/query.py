@@ -73,7 +73,7 @@ class MeasuredSum:
     """A sum that was measured, one number for each cell of its splits, in multiples of `unit`.
 
     `numbers` are estimates without bias, and `reach(failures)` is how far off each is, in units, but for a chance of 5%
-    divided by so many. `told` is what is published of them, where that is something else.
+    divided by so many. `told` are the published numbers, where those differ.
     """
 
     numbers: Floats | Ints
@@ -126,7 +126,7 @@ class Answered(Protocol):
         """Centres of clusters and their sizes, where clusters were asked for."""
 
     def made_up(self, n: int) -> dict[str, Ints]:
-        """The codes of so many made-up records, by attribute, where such were asked for."""
+        """The codes of so many synthetic records, by attribute, where such were asked for."""
 
 
 # -- columns -----------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def with_interval(word: str, values: NDArray[Any], lower: NDArray[Any], upper: N
 def with_counts(
     word: str, values: Floats, interval: tuple[Floats, Floats], unbiased: Floats, answered: Answered
 ) -> Columns:
-    """The columns of counts; whole ones that are not exact have what was measured beside them."""
+    """The columns of counts; whole ones that are not exact have the measured numbers in a further column."""
     if not answered.whole:
         return with_interval(word, values, *interval)
     whole = (np.rint(part).astype(np.int64) for part in (values, *interval))
@@ -269,7 +269,7 @@ TypedBins: TypeAlias = str | list[list[str]] | dict[str, list[str]]
 
 @dataclass(frozen=True)
 class Key:
-    """A key of an item in the policy file. `form` says what stands there: one of the usual forms, or what reads it.
+    """A key of an item in the policy file. `form` is the form of its value: one of the usual forms, or what reads it.
 
     What reads a form of its own gets plain data (text, lists, maps) and raises QueryError; `schema` tells editors.
     """
@@ -431,7 +431,7 @@ class Query(ABC):
     words: ClassVar[tuple[str, ...]]
     """Its key in the policy file, then others that mean the same."""
     keys: ClassVar[Mapping[str, Key]]
-    """What may stand beside `name` and `share` in the policy file, its own key first."""
+    """Its keys in the policy file besides `name` and `share`, its own key first."""
     instead: ClassVar[Mapping[str, str]] = {}
     """Keys that are none of its own, and what people mean who write them: how to write it."""
     wording: ClassVar[Wording]

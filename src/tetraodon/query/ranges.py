@@ -492,7 +492,7 @@ def between_chosen(
     """Each code that was chosen for a share, with the ends of an interval around the quantile of that share.
 
     Pre   the rank of every code is within `off` of its share of the records, all at once with 95% probability; 0
-          records where their number is not told.
+          records where their number is not released.
     Post  with that probability every interval holds its quantile.
     Why   a code whose rank is below that of a quantile, even if it is off by so much, lies at it or below; one above.
 

@@ -67,16 +67,16 @@ class RecordsWhere:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes that say whether somebody is among them."""
+        """The attributes that say whether a record is among them."""
         return self._truth[0]
 
     @property
     def holds(self) -> Bools:
-        """Whether somebody is, with one axis for each of `names`."""
+        """Whether a record is among them, with one axis for each of `names`."""
         return self._truth[1]
 
     def can_hold(self, names: Sequence[str]) -> Bools:
-        """Which cells of some of `names`, in their order, somebody among them can be in."""
+        """Which cells of some of `names`, in their order, these records can be in."""
         return np.asarray(self.holds.any(axis=tuple(a for a, name in enumerate(self.names) if name not in names)))
 
     @cached_property
@@ -103,7 +103,7 @@ class RecordsWhere:
     ) -> tuple[tuple[str, ...], Bools] | None:
         """A condition on all records as one on these, by attributes that are `known` of them.
 
-        None where it may hold for somebody who is not among them, or where these attributes do not tell.
+        None where it may hold for a record that is not among them, or where these attributes do not tell.
 
         >>> domain = Domain((Attribute("age", Integers(0, 3)), Attribute("sex", Categories(("f", "m")), other=0)))
         >>> grown, old = RecordsWhere("age >= 2", (), domain), np.array([False, False, False, True])
@@ -160,7 +160,7 @@ class RecordsWhere:
         return Split(split.name, tuple(bins.tolist()), split.labels)
 
     def check_cells(self, table: Sequence[Split]) -> None:
-        """Refuse a table with cells that nobody among them can be in: noise there would be about nobody."""
+        """Refuse a table with cells that none of these records can be in."""
         names = [name for name in self.names if name in {split.name for split in table}]
         able = self.can_hold(names)
         for axis, name in enumerate(names):

@@ -29,10 +29,10 @@ from tetraodon.policy.attribute_graph import (
     WithinOrMissing,
     WithinShare,
 )
+from tetraodon.policy.explain import has_secrets, people
 from tetraodon.policy.joint_graph import EARTH_RADIUS_KM, JointGraph, JointMetric
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.promise_words import has_secrets, people
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.policy.words import WORTHLESS, chance, odds, percent, times
 

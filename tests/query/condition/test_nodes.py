@@ -31,7 +31,7 @@ from tetraodon.query.condition.nodes import (
     together,
 )
 
-# -- nodes0 -----------------------------------------------------------------------------------------
+# -- nodes ------------------------------------------------------------------------------------------
 # Nodes know what they look at, how large their numbers become, and when there are too many of them.
 
 

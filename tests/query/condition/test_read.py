@@ -21,7 +21,7 @@ from tetraodon.query.condition.syntax import Names
 from tetraodon.views.domain_count import counts_by, domain_count
 from tetraodon.views.side_tables import Sandbox
 
-# -- read0 ------------------------------------------------------------------------------------------
+# -- read -------------------------------------------------------------------------------------------
 # A condition holds exactly where the same thing said in Python holds, and nothing else gets in.
 
 

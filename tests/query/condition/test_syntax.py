@@ -22,7 +22,7 @@ from tetraodon.query.condition.syntax import (
     source_of,
 )
 
-# -- syntax0 ----------------------------------------------------------------------------------------
+# -- syntax -----------------------------------------------------------------------------------------
 # Text becomes syntax trees, and nothing that is no syntax gets through.
 
 

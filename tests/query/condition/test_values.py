@@ -41,7 +41,7 @@ from tetraodon.query.condition.values import (
     words_in,
 )
 
-# -- values0 ----------------------------------------------------------------------------------------
+# -- values -----------------------------------------------------------------------------------------
 # What a part of a condition stands for, and what is said when it stands for something else.
 
 

@@ -1,25 +1,15 @@
-"""The one language of conditions: in items, in figures that are known, and in questions to releases and views.
+"""The one language of conditions: in items, in known figures, and in questions to releases and views.
 
-A condition is parsed and checked once (`read.py`), becomes a tree of whole numbers over codes, and is
-computed on arrays or in DuckDB (`nodes.py`); a question is a condition or a SELECT (`select.py`).
-
-`truth_table` can be taken from here, and is loaded when it is first called: the parser takes longer to load than most
-plans take to make.
+`read.py` parses and checks a condition once, into a tree of whole numbers over codes, which `nodes.py` evaluates on
+arrays or writes as SQL; `select.py` reads questions, which are conditions or SELECTs.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tetraodon.query.condition.read import truth_table as truth_table
-
-__all__ = ["truth_table"]
+from tetraodon.domain import Domain
+from tetraodon.exact.arrays import Bools
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def truth_table(condition: str, domain: Domain) -> tuple[tuple[str, ...], Bools]:
+    """As `read.truth_table`, which is loaded on the first call: the parser loads longer than most plans take."""
     from tetraodon.query.condition import read
 
-    return getattr(read, name)
+    return read.truth_table(condition, domain)

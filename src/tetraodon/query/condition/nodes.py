@@ -126,7 +126,7 @@ class Arithmetic(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Choice(_Node):
-    """The number that stands with the first condition that is true, or the last number."""
+    """The number of the first condition that is true, or the last number."""
 
     conditions: tuple[Truth, ...]
     numbers: tuple[Whole, ...]
@@ -292,7 +292,7 @@ def evaluate(truth: Truth, codes: Codes, reader: Reader | None = None) -> Truths
 
 
 def numbers(node: Whole, codes: Codes, reader: Reader | None = None) -> Numbers:
-    """The numbers that a node stands for, for records with these codes."""
+    """The numbers of a node, for records with these codes."""
     match node:
         case Constant(number):
             return np.array(number or 0, _kind(node.bound)), np.array(number is not None)

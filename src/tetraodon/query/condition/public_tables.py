@@ -1,7 +1,7 @@
 """Joins with public tables and subqueries over them, turned into conditions on the record alone.
 
 Every part of a subquery's syntax tree is on a list, or it is refused; then it is written out anew. In it, attributes
-are columns of the tuple at hand, and no table but a public one is read. What stands outside the subquery is a condition
+are columns of the tuple at hand, and no table but a public one is read. What is outside the subquery is a condition
 like any other.
 """
 
@@ -82,7 +82,11 @@ def joined(
         on = [one.copy() for one in _conjuncts(join.args["on"])]
         keys = [_key(one, alias, columns, names) for one in on]
         needed.append(Joined(table.name, tuple(key for key, _ in keys), tuple(place for _, place in keys), alias))
-        inside = [part for part in parts if any(_theirs(column, alias, columns, names) for column in _columns(part))]
+        inside = [
+            part
+            for part in parts
+            if any(_theirs(column, alias, columns, names) for column in part.find_all(exp.Column))
+        ]
         parts = [part for part in parts if part not in inside]
         inner = exp.select("1").from_(table.copy()).where(*(exp.paren(part) for part in [*on, *inside]))
         found.append(exp.Exists(this=inner))
@@ -108,10 +112,6 @@ def _conjuncts(tree: exp.Expression) -> list[Any]:
     while isinstance(tree, exp.Paren):
         tree = tree.this
     return list(tree.flatten()) if isinstance(tree, exp.And) else [tree]
-
-
-def _columns(tree: exp.Expression) -> list[exp.Column]:
-    return list(tree.find_all(exp.Column))
 
 
 def _theirs(column: exp.Column, alias: str, columns: tuple[str, ...], names: Names) -> bool:
@@ -149,7 +149,7 @@ Scope: TypeAlias = dict[str, tuple[str, ...]]
 
 
 def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
-    """A comparison, an `in` or an `exists` with a subquery, as SQL; `value` says what stands outside."""
+    """A comparison, an `in` or an `exists` with a subquery, as SQL; `value` reads what is outside."""
     if not names.public:
         raise QueryError(
             "a subquery is not offered here: what it reads is not a public table",

@@ -95,7 +95,7 @@ def checked(tree: exp.Expression, names: Names) -> Truth:
 
 
 def read_value(tree: exp.Expression, names: Names) -> Value:
-    """What a syntax tree stands for in a record: a number, say."""
+    """The value of a syntax tree for a record: a number, say."""
     try:
         return _Checker(names).value(tree)
     except RecursionError:
@@ -124,7 +124,7 @@ def truth_table(condition: str | Truth, domain: Domain) -> tuple[tuple[str, ...]
 
 @dataclass(frozen=True)
 class _Checker:
-    """Syntax trees as what they stand for, with names resolved."""
+    """Checks syntax trees and reads them as values, with names resolved."""
 
     names: Names
 
@@ -191,7 +191,7 @@ class _Checker:
                 return self._called(node)
 
     def _called(self, node: Any) -> Value:
-        """What a function stands for."""
+        """The value of a function."""
         match node:
             case exp.Least() | exp.Greatest():
                 parts = [self.number(part) for part in (node.this, *node.expressions)]
@@ -232,10 +232,6 @@ class _Checker:
             case _:
                 raise QueryError(f"`{node.key}` is not offered in a condition", fix=FIX)
 
-    def _says_missing(self, node: Any) -> bool:
-        there = isinstance(node, exp.Column) and not node.table and node.name.lower() == MISSING
-        return there and MISSING not in map(str.lower, self.names.domain.names)
-
     def _require_offered(self, node: Any) -> None:
         if not isinstance(node, exp.Expression):  # a function without what it is a function of
             raise QueryError("a part of the condition is missing", fix=FIX)
@@ -263,10 +259,11 @@ class _Checker:
         return Day(values.added(days, more, sign).over)
 
     def _is(self, node: Any) -> Truth:
+        attributes = [name.lower() for name in self.names.domain.names]
         match node.expression:
             case exp.Null():
                 return values.unknown(self.value(node.this))
-            case exp.Column() if self._says_missing(node.expression):  # reads better than `is null`
+            case exp.Column(table="", name=word) if word.lower() == MISSING and MISSING not in attributes:
                 return values.unknown(self.value(node.this))
             case exp.Boolean():
                 return _same(self.truth(node.this), Always(bool(node.expression.this)))
@@ -360,7 +357,10 @@ def _cast(to: Any, value: Value, careful: bool) -> Value:
         case "VARCHAR" | "TEXT":
             return words_in(value)
         case "DATE":
-            return Day(_said(words_in(value), _days, careful).over) if said else values.day_in(value)
+            if not said:
+                return values.day_in(value)
+            days = _said(words_in(value), lambda word: Fraction(values.day_in(Words((word,))).days.bound), careful)
+            return Day(days.over)
         case "BOOLEAN":
             return values.truth_in(value)
         case "INT" | "BIGINT" | "DOUBLE" | "FLOAT" | "DECIMAL" as kind:
@@ -368,10 +368,6 @@ def _cast(to: Any, value: Value, careful: bool) -> Value:
             return values.rounded(found) if kind in ("INT", "BIGINT") else found
         case _:
             raise QueryError(NO_CAST, fix=CASTS)
-
-
-def _days(word: str) -> Fraction:
-    return Fraction(values.day_in(Words((word,))).days.bound)
 
 
 def _said(words: Words, read: Callable[[str], Fraction], careful: bool) -> Ratio:

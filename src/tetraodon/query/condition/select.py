@@ -23,9 +23,9 @@ FIX: Final = "ask for count(*), count(x), count(distinct x), sum(x) or avg(x)"
 
 @dataclass(frozen=True)
 class AskedNumber:
-    """What is told of a group: how many records, or those where something is known; a sum, a mean; how many values.
+    """The answer for a group: how many records, or those where something is known; a sum, a mean; how many values.
 
-    `number` is what is added up, or told apart; `known` is where what `count(x)` counts is not missing.
+    `number` is what is added up, or distinguished; `known` is where what `count(x)` counts is not missing.
     """
 
     kind: Kind
@@ -214,7 +214,7 @@ def _only_columns(group: exp.Group) -> list[Any]:
 
 
 def _listed(part: Any, select: exp.Select) -> Any:
-    """What a number stands for, by its place among what is selected."""
+    """The selected part that a number means by its position."""
     if isinstance(part, exp.Literal) and part.this.isdigit() and 1 <= int(part.this) <= len(select.expressions):
         return select.expressions[int(part.this) - 1]
     return part

@@ -113,7 +113,7 @@ def parse_condition(condition: str, fix: str = "") -> exp.Expression:
 
 
 def require_offered(node: exp.Expression, parts: dict[type[exp.Expression], frozenset[str]], fix: str) -> None:
-    """Refuse a part of a syntax tree that is not on a list, or holds what nobody looks at: it would be dropped."""
+    """Refuse a part of a syntax tree that is not on a list, or holds what no code looks at: it would be dropped."""
     allowed = parts.get(type(node))
     if allowed is None:
         raise QueryError(f"`{node.key}` is not offered in a condition", fix=fix)

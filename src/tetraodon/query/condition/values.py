@@ -179,7 +179,7 @@ def extreme(numbers: Sequence[Ratio], largest: bool) -> Ratio:
 
 
 def chosen(conditions: Sequence[Truth], numbers: Sequence[Ratio]) -> Ratio:
-    """The number beside the first condition that is true, or the last number."""
+    """The number of the first condition that is true, or the last number."""
     if all(isinstance(one.under, Constant) for one in numbers):
         overs, under = _common(numbers)
         return Ratio(Choice(tuple(conditions), tuple(overs)), under)
@@ -443,9 +443,9 @@ def words_in(value: Value) -> Words:
             words = attribute.labels
             return Words((*words[:-1], None) if attribute.separate else words, value.place)
         case Ratio():
-            return tabled(value.sizes, lambda place, size: _written(value, place, size))
+            return _tabled_numbers(value, decimal_text)
         case Day(days):
-            return tabled(days.sizes, lambda place, size: _dates(days, place, size))
+            return _tabled_numbers(Ratio(days), lambda day: date_at(day).isoformat())
         case _:
             raise QueryError("a text is needed here", fix=LIKE_WITH_LIKE)
 
@@ -468,12 +468,11 @@ def listed(one: Ratio, place: int | None, size: int) -> list[Fraction | None]:
     return [Fraction(top, below) if sure else None for top, sure, below in zip(*columns, strict=True)]
 
 
-def _written(one: Ratio, place: int | None, size: int) -> Texts:
-    return tuple(None if value is None else decimal_text(value) for value in listed(one, place, size))
+def _tabled_numbers(one: Ratio, written: Callable[[Fraction], str]) -> Words:
+    def texts(place: int | None, size: int) -> Texts:
+        return tuple(None if value is None else written(value) for value in listed(one, place, size))
 
-
-def _dates(days: Whole, place: int | None, size: int) -> Texts:
-    return tuple(None if value is None else date_at(value).isoformat() for value in listed(Ratio(days), place, size))
+    return tabled(one.sizes, texts)
 
 
 def date_at(days: Fraction) -> dt.date:
@@ -531,7 +530,7 @@ def unknown(value: Value) -> Truth:
 
 
 def choose(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
-    """The value beside the first condition that is true, or the last; all of one kind, or NULL."""
+    """The value of the first condition that is true, or the last; all of one kind, or NULL."""
     kinds = [value for value in values if not isinstance(value, Nothing)]
     if not kinds:
         return Nothing()
