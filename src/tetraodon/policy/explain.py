@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.display import Displayed
+from tetraodon.display import Displayed, Sentences
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.errors import Refused
 from tetraodon.exact.rational import decimal_text
@@ -243,30 +241,21 @@ def steps_text(distance: float) -> str:
 # -- sentences --------------------------------------------------------------------------------------
 # All of them are in `templates/promise.txt`; here is what they are filled with.
 
-TEMPLATE = Path(__file__).parent / "templates" / "promise.txt"
-SENTENCE = "\x1e"
-"""What begins a sentence while a template is filled in: no value that can be printed has it."""
+
+def shown_epsilon(epsilon: Fraction) -> str:
+    """An epsilon that was typed, as it was; one that follows from a rho, to four digits."""
+    text = decimal_text(epsilon)
+    return text if len(text) < 10 else f"{float(epsilon):.4g}"
 
 
-def said(macro: str, *facts: Any) -> tuple[str, ...]:
-    """The sentences that a macro of the template makes of some facts."""
-    text = getattr(_template(), macro)(*facts)
-    return tuple(re.sub(r"\s*\n\s*", " ", sentence).strip() for sentence in text.split(SENTENCE)[1:])
-
-
-@cache
-def _template() -> Any:
-    from jinja2 import Environment, StrictUndefined  # slow to import, and most plans are not put into words
-
-    made = Environment(undefined=StrictUndefined, autoescape=False)
-    made.globals |= {
-        "decimal_text": decimal_text,
-        "listing": listing,
-        "number_of": number_of,
-        "one_in": one_in,
-        "shown_epsilon": shown_epsilon,
-    }
-    return made.from_string(re.sub(r"(?m)^- ", SENTENCE, TEMPLATE.read_text(encoding="utf-8"))).module
+said = Sentences(
+    Path(__file__).parent / "templates" / "promise.txt",
+    decimal_text=decimal_text,
+    listing=listing,
+    number_of=number_of,
+    one_in=one_in,
+    shown_epsilon=shown_epsilon,
+)
 
 
 def only_presence_is_secret(policy: Policy) -> bool:
@@ -342,12 +331,6 @@ def _group(attribute: Attribute, codes: Sequence[int]) -> str:
     if row and len(codes) > 2:
         return f"{attribute.text(codes[0])} to {attribute.text(codes[-1])}"
     return listing(attribute.text(code) for code in codes)
-
-
-def shown_epsilon(epsilon: Fraction) -> str:
-    """An epsilon that was typed, as it was; one that follows from a rho, to four digits."""
-    text = decimal_text(epsilon)
-    return text if len(text) < 10 else f"{float(epsilon):.4g}"
 
 
 def forgiven(policy: Policy) -> tuple[str, str]:
