@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.certificate.axis import (
-    Peak,
-    Term,
-    best_edge,
-    crossing_masks,
-    weighted,
-)
+from tetraodon.certificate.axis import Peak, Term, best_edge, crossing_masks, weighted
 from tetraodon.domain import Attribute, Integers
 from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Table
 from tetraodon.query.number import Number

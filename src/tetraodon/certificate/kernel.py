@@ -47,11 +47,7 @@ PERSON = "a person who comes or goes, or whose rows change"
 
 @certifying
 def certify_measurements(
-    graph: SecretGraph,
-    measurements: Sequence[Measurement],
-    *,
-    rows_per_person: int = 1,
-    delta: Fraction = Fraction(0),
+    graph: SecretGraph, measurements: Sequence[Measurement], *, rows_per_person: int = 1, delta: Fraction = Fraction(0)
 ) -> Computed:
     """The exact privacy loss of releasing all the measurements together, with the pair that attains it.
 

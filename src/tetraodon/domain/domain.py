@@ -64,8 +64,7 @@ class Attribute:
                 raise DomainError(f"`{role}` of {self.name} is not one of its values", fix="choose a listed value")
         if self.other is None and not isinstance(self.values, Integers | Grid | Dates):
             raise DomainError(
-                f"{self.name} does not say what stands for other values",
-                fix="give `other:` one of the listed values",
+                f"{self.name} does not say what stands for other values", fix="give `other:` one of the listed values"
             )
 
     @property

@@ -304,6 +304,5 @@ def number_of(value: object) -> Fraction:
 
 def _outside() -> DomainError:
     return DomainError(
-        "a value is not in the domain of its attribute",
-        fix="use a value that the policy's `attributes` list",
+        "a value is not in the domain of its attribute", fix="use a value that the policy's `attributes` list"
     )
