@@ -15,7 +15,7 @@ from tetraodon.errors import Refused
 from tetraodon.mechanism.aim import draw_tables, without_noise
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.query.aim import ChosenTables
-from tetraodon.query.linear import Split
+from tetraodon.query.linear import LinearQuery, Split
 
 POLICY: dict[str, Any] = {
     "dataset": "d",
@@ -75,7 +75,8 @@ def test_a_release_is_planned_charged_written_and_verified(tmp_path: Path) -> No
 def test_without_noise_what_goes_together_is_chosen_first() -> None:
     tables = ChosenTables(tuple(map(Split, "abcde")), (4,) * 5, 2, total=True)
     real = people().to_numpy()
-    counted = tables.counted(real, np.ones(len(real), np.int64))
+    domain = td.load_policy(POLICY).domain
+    counted = LinearQuery(tables).counted(domain, real, np.ones(len(real), np.int64))
     given, chosen = tables.tables(without_noise(tables, counted, Fraction(10), LAPLACE))
     assert chosen[0][0] == (0, 1, 2)
     cells = np.ravel_multi_index(tuple(real[:, :3].T), (4, 4, 4))
