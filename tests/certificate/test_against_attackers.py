@@ -36,10 +36,7 @@ from tetraodon.query.linear import Measurement
 
 QUERIES = {
     "histogram": (histogram("x"), lambda rows: tuple(sum(row == v for row in rows) for v in range(3))),
-    "cdf": (
-        cdf("x"),
-        lambda rows: tuple(sum(row is not ABSENT and row <= v for row in rows) for v in range(3)),
-    ),
+    "cdf": (cdf("x"), lambda rows: tuple(sum(row is not ABSENT and row <= v for row in rows) for v in range(3))),
     "total": (total("x"), lambda rows: sum(0 if row is ABSENT else row for row in rows)),
 }
 
@@ -56,10 +53,7 @@ def verdict(world: pf.World, function: Callable[[Any], Any], scale: Fraction, sc
     answers = function(world.datasets[0])
     kind = DiscreteLaplace(scale)
     noise = (kind,) * len(answers) if isinstance(answers, tuple) else kind
-    return pf.verify(
-        Additive(function, noise, world),
-        pf.Definition(pf.pairs.values(), scenario, epsilon=epsilon),
-    )
+    return pf.verify(Additive(function, noise, world), pf.Definition(pf.pairs.values(), scenario, epsilon=epsilon))
 
 
 @pytest.mark.parametrize("name", QUERIES)

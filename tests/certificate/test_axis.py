@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.certificate.axis import (
-    Peak,
-    Term,
-    best_edge,
-    crossing_masks,
-    weighted,
-)
-from tetraodon.domain import Attribute, Integers
-from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Table
-from tetraodon.query.number import Number
-from tetraodon.query.smooth import Hats, Ramps
+from tetraodon.certificate.axis import Peak, Term, best_edge, crossing_masks, weighted
+from tetraodon.query.contribution import One, Table
 
 huge = st.one_of(st.integers(-9, 9), st.integers(-(2**62), 2**62))
 
@@ -66,35 +57,3 @@ def test_two_splits_of_one_query_share_a_bit() -> None:
 def test_the_last_bit_is_not_a_sign(bits: int) -> None:
     masks = crossing_masks([(bits - 1, np.array([True, False]))], 2, bits)
     assert [int(mask) for mask in masks] == [1 << (bits - 1), 0]
-
-
-X = Attribute("x", Integers(-2, 4))
-LINEAR: list[Contribution] = [Prefix("x", 7, 7), Prefix("x", 7, 6), Number(X), Ramps("x", 7, 3)]
-OTHERS: list[Contribution] = [
-    Prefix("x", 7, 3),
-    AllRanges("x", 7),
-    Hats("x", 7, 3),
-    Table(("x",), np.eye(7, dtype=np.int64)),
-]
-
-
-@pytest.mark.parametrize("contribution", LINEAR, ids=repr)
-def test_linear_ones_are(contribution: Contribution) -> None:
-    assert contribution.linear
-    code = np.arange(7)
-    alone = contribution.alone(code)
-    assert (np.diff(alone, 2) >= 0).all()  # convex
-    for gap in range(1, 7):
-        assert len(set(contribution.apart(code[:-gap], code[gap:]).tolist())) == 1  # depends on the distance alone
-
-
-@pytest.mark.parametrize("contribution", OTHERS, ids=lambda c: type(c).__name__)
-def test_others_are_not_taken_for_it(contribution: Contribution) -> None:
-    assert not contribution.linear
-
-
-def test_products_and_squares_are_convex_from_each_end_alone() -> None:
-    for kind in (Number(X, Attribute("w", Integers(0, 2))), Number(X, squared=True)):
-        assert not kind.linear
-        assert kind.convex
-    assert One().linear

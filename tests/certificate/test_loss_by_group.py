@@ -13,9 +13,8 @@ from tests.known_worlds import _random_graph, _random_known
 
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
-from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.kernel import certify_measurements, losses_by_group, sensitivity_of
 from tetraodon.certificate.known.push import largest_push
-from tetraodon.certificate.loss_by_group import losses_by_group
 from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers

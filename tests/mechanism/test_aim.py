@@ -75,7 +75,8 @@ def test_a_release_is_planned_charged_written_and_verified(tmp_path: Path) -> No
 def test_without_noise_what_goes_together_is_chosen_first() -> None:
     tables = ChosenTables(tuple(map(Split, "abcde")), (4,) * 5, 2, total=True)
     real = people().to_numpy()
-    counted = np.column_stack([real, np.ones(len(real), np.int64)])
+    domain = td.load_policy(POLICY).domain
+    counted = LinearQuery(tables).counted(domain, real, np.ones(len(real), np.int64))
     given, chosen = tables.tables(CHOSEN.without_noise(Measurement(LinearQuery(tables), Fraction(10)), counted))
     assert chosen[0][0] == (0, 1, 2)
     cells = np.ravel_multi_index(tuple(real[:, :3].T), (4, 4, 4))

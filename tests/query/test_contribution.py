@@ -1,58 +1,138 @@
-"""alone, apart and potential are what the columns say, entry by entry."""
+"""What a contribution says about itself is what its columns say, entry by entry."""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.worlds import attributes
+from tests.worlds import soft_bins
 
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.query import contribution
-from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Table
+from tetraodon.query.contribution import AllRanges, Answerers, Beyond, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.query.number import Number
-from tetraodon.query.smooth import Hats
+from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
+from tetraodon.query.soft_bins import Product
+from tetraodon.query.weighted_margins import WeighedMargins
+from tetraodon.releases.codec import KINDS
+
+SIZE = 6
+CODES = np.arange(SIZE)
+KERNELS = [np.array([3]), np.array([1, 4]), np.array([-1, 9, 2])]
 
 
 @st.composite
 def contributions(draw: st.DrawFn) -> Contribution:
-    size = draw(st.integers(1, 6))
-    kind = draw(st.sampled_from(["one", "prefix", "number", "squares", "weighted", "table", "ranges"]))
-    match kind:
-        case "one":
-            return One()
-        case "prefix":
-            return Prefix("a", size, draw(st.sampled_from([size, max(size - 1, 1), 1])))
-        case "number":
-            return Number(draw(attributes("a")))
-        case "squares":
-            return Number(draw(attributes("a")), squared=True)
-        case "weighted":
-            return Number(draw(attributes("a")), draw(attributes("w", 4)), centred=draw(st.booleans()))
-        case "table":
-            row = st.lists(st.integers(-3, 3), min_size=size, max_size=size)
-            return Table(("a",), np.array(draw(st.lists(row, min_size=1, max_size=3)), np.int64))
-        case _:
-            return AllRanges("a", size)
+    """Any kind that adds up columns, over one attribute of six values, `x`, or over it and another of three, `y`."""
+    width, rows = draw(st.integers(1, 8)), st.lists(st.integers(-3, 3), min_size=SIZE, max_size=SIZE)
+    value = Attribute("x", Integers(low := draw(st.integers(-8, 3)), low + SIZE - 1))
+    other, kernel = Attribute("y", Integers(-1, 1)), draw(st.sampled_from(KERNELS))
+    margins = [draw(st.integers(-2, 3)) for _ in range(3)]
+    knots = -(-(SIZE - 1) // width) + 1
+    kinds: list[Callable[[], Contribution]] = [
+        One,
+        lambda: Answerers(("x",), SIZE),
+        lambda: Prefix("x", SIZE, draw(st.sampled_from([SIZE, SIZE - 1, 1]))),
+        lambda: Number(value, squared=draw(st.booleans())),
+        lambda: Number(value, other, centred=draw(st.booleans())),
+        lambda: Table(("x",), np.array(draw(st.lists(rows, min_size=1, max_size=3)), np.int64)),
+        lambda: WeightedSums.of("x", np.arange(1, SIZE + 1), np.array([draw(rows)]), Fraction(1, 4)),
+        lambda: Beyond.of("x", tuple(draw(st.integers(0, code)) for code in range(SIZE))),
+        lambda: AllRanges("x", SIZE),
+        lambda: Hats("x", SIZE, width),
+        lambda: Ramps("x", SIZE, width),
+        lambda: SmoothSums(
+            "x", SIZE, width, np.array([draw(rows)[:knots]] * 2), 20 * kernel**2, np.arange(1, SIZE + 1), Fraction(1, 4)
+        ),
+        lambda: SmoothRunning("x", SIZE, kernel**2, Fraction(1, 4)),
+        lambda: draw(soft_bins(value)),
+        lambda: Product((draw(soft_bins(value)), draw(soft_bins(other)))),
+        lambda: WeighedMargins(("x", "y"), (SIZE, 3), (*margins, 60), Fraction(1, 2)),
+    ]
+    return draw(st.sampled_from(kinds))()
 
 
-@given(contributions())
-def test_they_agree_with_the_columns(given_one: Contribution) -> None:
-    columns = given_one.columns()
-    assert columns.shape[0] == given_one.rows
+@settings(max_examples=600, deadline=None)
+@given(contributions(), st.data())
+def test_a_contribution_is_what_its_columns_say(kind: Contribution, data: st.DataObject) -> None:
+    columns = kind.columns()
+    assert columns.shape[0] == kind.rows
     cells = np.arange(columns.shape[1])
-    assert given_one.alone(cells).tolist() == [int(np.abs(columns[:, x]).sum()) for x in cells]
     x, y = (np.array(ends) for ends in zip(*itertools.product(cells, cells), strict=True))
-    apart = [int(np.abs(columns[:, a] - columns[:, b]).sum()) for a, b in zip(x, y, strict=True)]
-    assert given_one.apart(x, y).tolist() == apart
-    height = given_one.potential(cells)
+    moved = columns[:, x] - columns[:, y]
+    assert kind.alone(cells).tolist() == np.abs(columns).sum(axis=0).tolist()
+    assert kind.apart(x, y).tolist() == np.abs(moved).sum(axis=0).tolist()
+    squares = kind.squares
+    assert squares.alone(cells).tolist() == (columns**2).sum(axis=0).tolist()
+    assert squares.apart(x, y).tolist() == (moved**2).sum(axis=0).tolist()
+    assert squares.columns().tolist() == columns.tolist()
+    assert squares.names == kind.names
+    assert (squares is kind) == kind.zeros_and_ones <= set(np.unique(columns).tolist()).issubset({0, 1})
+    assert kind.signed >= bool((columns < 0).any())
+    height = kind.potential(cells)
     if height is not None:
-        assert np.abs(height[x] - height[y]).tolist() == apart
+        assert np.abs(height[x] - height[y]).tolist() == kind.apart(x, y).tolist()
         assert (np.diff(height) >= 0).all()  # the kernel adds potentials up, so all of them must rise
+    sizes = [{"x": SIZE, "y": 3}[name] for name in kind.names]
+    codes = [np.asarray(part) for part in np.unravel_index(np.arange(math.prod(sizes)), sizes)] if sizes else []
+    counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(cells), max_size=len(cells))))
+    found = kind.totals(codes, sizes, counts, np.zeros(len(cells), np.int64), 1)
+    assert np.ravel(found).tolist() == (columns @ counts).tolist()
+
+
+@settings(max_examples=400, deadline=None)
+@given(contributions().filter(lambda kind: len(kind.names) < 2), st.booleans(), st.integers(1, SIZE - 1))
+def test_what_it_says_of_steps_holds(kind: Contribution, squares: bool, reach: int) -> None:
+    kind = kind.squares if squares else kind
+    alone = np.broadcast_to(kind.alone(CODES), (SIZE,)).astype(int)
+    steps = {gap: np.asarray(kind.apart(CODES[:-gap], CODES[gap:])).astype(int) for gap in range(1, SIZE)}
+    if kind.linear or kind.convex:
+        assert (np.diff(alone, 2) >= 0).all()
+        assert all((np.diff(step, 2) >= 0).all() for step in steps.values())
+    if kind.linear:  # the longest and the shortest step are the worst from either end
+        ends = [steps[gap][[0, -1]] for gap in (1, reach)]
+        assert max(step.max() for gap, step in steps.items() if gap <= reach) == np.max(ends)
+    if kind.linear_if_answered:
+        assert (np.diff(alone[:-1], 2) >= 0).all()
+    if kind.by_gap:
+        assert all(len(set(step.tolist())) == 1 for step in steps.values())
+    if kind.highest_first:
+        assert alone.max() == alone[0]
+    if kind.by_length or kind.smoothed:
+        near = max(step.max() for gap, step in steps.items() if gap <= reach)
+        assert near <= int(kind.most_moved(np.array([reach]))[0])
+    if kind.by_length:
+        assert all((steps[gap][:-1] <= steps[gap + 1]).all() for gap in range(1, SIZE - 1))
+    if kind.by_gap:
+        lengths = kind.worst_lengths(reach)
+        assert max(steps[gap][0] for gap in lengths.tolist()) == max(steps[g].max() for g in range(1, reach + 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_written_and_read_back(kind: str) -> None:
+    """What a release says of each kind is held together with releases in `tests/releases/test_codec.py`."""
+    assert KINDS[kind].read is not Contribution.read
+    assert KINDS[kind].document is not Contribution.document
+
+
+def test_zeros_and_ones_are_their_own_squares() -> None:
+    table = Table(("a",), np.array([[0, 1]]))
+    assert table.squares is table
+    assert Hats("a", 3, 2).squares.potential(np.array([0])) is None
+
+
+def test_long_numbers_are_squared_exactly() -> None:
+    seen = Number(Attribute("a", Integers(0, 2**40))).squares
+    assert int(seen.alone(np.array([2**40]))[0]) == 2**80
+    ramps = Ramps("a", 2**31, 2**30).squares
+    assert int(ramps.alone(np.array([0]))[0]) == 2 * 2**60
 
 
 def test_a_single_range_by_hand() -> None:

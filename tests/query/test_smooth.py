@@ -43,39 +43,10 @@ def test_ramps_are_running_sums_and_averages_of_running_counts(size: int, width:
     assert (ramps.columns() == averages).all()
 
 
-@given(sizes, widths)
-def test_moves_are_those_of_the_matrix(size: int, width: int) -> None:
-    x, y = (grid.ravel() for grid in np.meshgrid(np.arange(size), np.arange(size)))
-    for kind in (Hats("a", size, width), Ramps("a", size, width)):
-        columns = kind.columns()
-        assert (kind.alone(x) == columns[:, x].sum(axis=0)).all()
-        assert (kind.apart(x, y) == np.abs(columns[:, x] - columns[:, y]).sum(axis=0)).all()
-
-
-@given(sizes, widths, st.integers(1, 40))
-def test_the_longest_step_from_the_first_value_moves_most(size: int, width: int, reach: int) -> None:
-    hats = Hats("a", size, width)
-    reach = min(reach, size - 1)
-    x, y = (grid.ravel() for grid in np.meshgrid(np.arange(size), np.arange(size)))
-    near = np.abs(x - y) <= reach
-    most = int(hats.apart(x[near], y[near]).max())
-    assert hats.most_moved(np.array(reach)) == most == int(hats.apart(np.array(0), np.array(reach)))
-
-
 @given(sizes)
 def test_width_one_is_running_counts(size: int) -> None:
     assert (Ramps("a", size, 1).columns() == Prefix("a", size, size - 1).columns()).all()
     assert (Hats("a", size, 1).columns() == np.eye(size)).all()
-
-
-@given(st.integers(2, 9), widths, st.data())
-def test_evaluation_is_the_matrix_times_the_counts(size: int, width: int, data: st.DataObject) -> None:
-    domain = Domain((Attribute("a", Integers(0, size - 1)),))
-    counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=size, max_size=size)))
-    codes = np.arange(size)[:, None]
-    for kind in (Hats("a", size, width), Ramps("a", size, width)):
-        found = LinearQuery(kind).evaluate(domain, codes, counts)
-        assert found.tolist() == (kind.columns() @ counts).tolist()
 
 
 def test_bad_widths_and_sizes_are_refused() -> None:

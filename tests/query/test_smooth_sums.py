@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tetraodon.errors import QueryError
-from tetraodon.query.contribution import Squared
 from tetraodon.query.smooth import SmoothSums
 
 
@@ -29,17 +28,8 @@ def test_all_that_it_says_is_said_of_its_columns(size: int, width: int, reach: i
     assert np.abs(columns).max() <= sums.longest
     x, y = (codes.ravel() for codes in np.indices((size, size)))
     assert np.array_equal(sums.inner(x, y), (columns[:, x] * columns[:, y]).sum(axis=0))
-    assert np.array_equal(sums.apart(x, y), np.abs(columns[:, x] - columns[:, y]).sum(axis=0))
-    assert np.array_equal(sums.alone(x), np.abs(columns[:, x]).sum(axis=0))
-    squares = sums.squares
-    assert isinstance(squares, Squared)
-    assert np.array_equal(squares.apart(x, y), ((columns[:, x] - columns[:, y]) ** 2).sum(axis=0))
-    assert np.array_equal(squares.alone(x), (columns[:, x] ** 2).sum(axis=0))
-    table = np.arange(2 * size).reshape(2, size)
-    assert np.array_equal(sums.add_up(table), table @ columns.T)
     measured = np.random.default_rng(2).random((2, sums.rows))
     assert sums.pull(measured) == pytest.approx(measured @ columns)
-    assert sums.signed == bool((columns < 0).any())
 
 
 def test_each_value_is_told_by_its_bumps_at_least_so_well() -> None:

@@ -36,14 +36,8 @@ def test_everything_is_what_the_matrix_says(data: st.DataObject) -> None:
         for s in range(2 ** len(sizes))
     ]
     np.testing.assert_allclose(found, np.sort(np.repeat(margins.strengths, spread)), rtol=1e-9)
-    x, y = (data.draw(st.integers(0, margins.rows - 1)) for _ in "xy")
-    apart = rows[:, x] - rows[:, y]
-    for power, contribution in ((1, margins), (2, margins.squares)):
-        assert int(contribution.apart(np.array(x), np.array(y))) == (np.abs(apart) ** power).sum()
-        assert int(contribution.alone(np.array(x))) == (np.abs(rows[:, x]) ** power).sum()
     assert margins.longest >= np.abs(rows).max()
     assert margins.longest == np.abs(rows).max() or min(sizes) == 1
-    assert margins.signed == (min(margins.times) < 0)
     back = weigh(np.eye(margins.rows), sizes, multiples([1 / s for s in margins.strengths], sizes))
     np.testing.assert_allclose(back @ rows, np.eye(margins.rows), atol=1e-9)
 

@@ -133,11 +133,7 @@ def crossing_masks(crosses: Sequence[tuple[int, Bools]], size: int, bits: int) -
     return mask
 
 
-def best_edge(
-    edges: Iterator[tuple[Ints, Ints]],
-    same: Sequence[tuple[Term, Ints]],
-    lone: Ints,
-) -> Peak | None:
+def best_edge(edges: Iterator[tuple[Ints, Ints]], same: Sequence[tuple[Term, Ints]], lone: Ints) -> Peak | None:
     """The edge with the largest lone(x) + lone(y) + sum of weight * apart(x, y), by looking at each.
 
     `same` pairs a term with the map from the axis's cells to the cells of its contribution.

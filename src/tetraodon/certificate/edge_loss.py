@@ -10,21 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from tetraodon.certificate import corner_axis
-from tetraodon.certificate.axis import (
-    UNCHANGED,
-    Axis,
-    ClassAxis,
-    Crossing,
-    GridAxis,
-    Pattern,
-    Peak,
-    Term,
-    by_value,
-)
+from tetraodon.certificate.axis import UNCHANGED, Axis, ClassAxis, Crossing, GridAxis, Pattern, Peak, Term, by_value
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.metric_axis import by_metric
@@ -279,7 +269,17 @@ def largest_over_edges(
     axes = _axes(graph, plain, squares)
     ones = {n: w for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)}
     moves = _Moves(axes, ones)
-    steps = worst_steps(axes, graph.at_most, moves.of, partial(_times_apart, axes, graph.at_most, squares))
+
+    def apart(places: Sequence[int]) -> int:
+        """How many times what a step moves can exceed the sum of what it moves axis by axis.
+
+        Why   once for distances, by the triangle inequality. Tables are crossed or not, so that their squares add up
+              alike. Other squares of a sum of c lengths are at most c times the sum of their squares.
+        """
+        tables = all(not axes[place].terms for place in places)
+        return 1 if tables or not squares else min(graph.at_most, len(places))
+
+    steps = worst_steps(axes, graph.at_most, moves.of, apart)
     worst = max(steps, key=lambda one: (one.value, one.exact), default=Worst(0, True, None))
     pair = None if worst.steps is None or not worst.value else _pair(graph, axes, moves.peaks(worst.steps), fixed)
     best = Loss(Fraction(worst.value), pair, worst.exact or not worst.value)
@@ -343,16 +343,6 @@ class _Moves:
         return found
 
 
-def _times_apart(axes: Sequence[Axis], at_most: int, squares: bool, places: Sequence[int]) -> int:
-    """How many times what a step moves can exceed the sum of what it moves axis by axis.
-
-    Why   once for distances, by the triangle inequality. Tables are crossed or not, so that their squares add up alike.
-          Other squares of a sum of c lengths are at most c times the sum of their squares.
-    """
-    tables = all(not axes[place].terms for place in places)
-    return 1 if tables or not squares else min(at_most, len(places))
-
-
 def at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) -> dict[str, int]:
     """Codes at which public weights are largest: a weighted sum moves most there ([HMD14] section 5: the
     factor is max |w|). Only weights that no step changes and that no query looks at otherwise.
@@ -362,7 +352,9 @@ def at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) -
         number = query.contribution
         if isinstance(number, Number) and number.times is not None:
             weight = number.times
-            looked_at = any(weight.name in q.contribution.names and not _weighted_alike(q, number) for q in queries)
+            kinds = [q.contribution for q in queries if weight.name in q.contribution.names]
+            alike = (number.times, number.centred)
+            looked_at = any(not isinstance(kind, Number) or (kind.times, kind.centred) != alike for kind in kinds)
             if isinstance(graph.factor_of(weight.name).graph, Public) and not looked_at:
                 ends = (0, weight.size - 1)
                 heaviest[weight.name] = max(ends, key=lambda code: number.at(weight.name, code)[1])
@@ -378,12 +370,6 @@ def with_fixed_weight(
         return query, weight
     rest, factor = number.at(number.times.name, fixed[number.times.name])
     return LinearQuery(rest, query.by), weight * factor ** (2 if squares else 1)
-
-
-def _weighted_alike(query: LinearQuery, by: Number) -> bool:
-    """Whether a query is weighted by the same attribute, counted from the same place."""
-    number = query.contribution
-    return isinstance(number, Number) and (number.times, number.centred) == (by.times, by.centred)
 
 
 def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:

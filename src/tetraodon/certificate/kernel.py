@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
+from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity, certifying
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.known.unlisted import (
     farthest_neighbours,
@@ -38,7 +38,7 @@ from tetraodon.certificate.pair_loss import answers_about_people, attained, pers
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
-from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.number import EachPerson
 
@@ -47,11 +47,7 @@ PERSON = "a person who comes or goes, or whose rows change"
 
 @certifying
 def certify_measurements(
-    graph: SecretGraph,
-    measurements: Sequence[Measurement],
-    *,
-    rows_per_person: int = 1,
-    delta: Fraction = Fraction(0),
+    graph: SecretGraph, measurements: Sequence[Measurement], *, rows_per_person: int = 1, delta: Fraction = Fraction(0)
 ) -> Computed:
     """The exact privacy loss of releasing all the measurements together, with the pair that attains it.
 
@@ -165,3 +161,38 @@ def _largest(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool =
         return largest_square(one, queries) if squares else farthest_neighbours(one, once)
 
     return worst_of_limits(graph, price, lambda: farthest_path(graph, once) ** (2 if squares else 1))
+
+
+# -- loss by group ----------------------------------------------------------------------------------
+# What each public group of people loses, where groups have secrets of their own.
+#
+# Neighbours are those of N* in which somebody moves along an edge of the graph of their *own* group. The certificate of
+# a release is the worst over all groups; here they are told one by one. People who do not mind protect nothing of
+# theirs, but once counts are known they still carry the secrets of others: somebody else's move may need theirs to make
+# up for it.
+
+
+def losses_by_group(
+    graph: SecretGraph, measurements: Sequence[Measurement], *, delta: Fraction = Fraction(0)
+) -> tuple[tuple[tuple[int, ...], Certificate], ...]:
+    """The groups that share a graph, and what the measurements lose about their people's secrets.
+
+    Pre   the graph has groups.
+    Post  the largest of them is the certificate of the measurements.
+    Why   a pair of neighbours has somebody who moves along an edge of their own group's graph, so it is a pair of
+          neighbours where nobody else minds.
+    """
+    found = []
+    for own, codes in graph.by_graph:
+        found.append((codes, certify_measurements(_alone(graph, own, codes), measurements, delta=delta)))
+    return tuple(found)
+
+
+def _alone(graph: SecretGraph, own: SecretGraph, codes: Sequence[int]) -> SecretGraph:
+    """The same people, of whom those of some groups have secrets and no others mind."""
+    assert graph.groups is not None
+    none = no_secrets(graph.domain)
+    mine = replace(own, known=())
+    size = graph.domain[graph.groups.by].size
+    graphs = tuple((code, mine if code in codes else none) for code in range(size))
+    return replace(graph, groups=Groups(graph.groups.by, graphs))

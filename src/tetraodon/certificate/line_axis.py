@@ -17,13 +17,13 @@ from tetraodon.certificate.axis import (
     Term,
     best_edge,
     best_step,
-    crossing_masks,
+    crossed_numbers,
     longest_reach,
+    masks_between,
     weighted,
 )
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
-from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
 from tetraodon.query.contribution import Among, Table
 
@@ -156,12 +156,11 @@ class LineAxis:
             return [(always, self._some_edge(), True)]
         kinds: dict[frozenset[int], tuple[int, int]] = {}
         if self.graph.edge_count <= EDGE_LIMIT:
+            codes, numbers = np.arange(self.graph.size), crossed_numbers(binned)
             for x, y in self.graph.edges():
-                spend(len(x) * len(binned))
-                crosses = [(bit, c.split.of(x) != c.split.of(y)) for bit, c in enumerate(binned)]
-                mask = crossing_masks(crosses, len(x), len(binned))
+                mask = masks_between(binned, {self.name: codes}, x, y)
                 for value, first in zip(*np.unique(mask, return_index=True), strict=True):
-                    crossed = always | {c.number for bit, c in enumerate(binned) if int(value) >> bit & 1}
+                    crossed = always | {n for bit, n in enumerate(numbers) if int(value) >> bit & 1}
                     kinds.setdefault(crossed, (int(x[first]), int(y[first])))
             return [(crossed, edge, True) for crossed, edge in kinds.items()]
         if any(crossing.signed for crossing in binned):
@@ -383,21 +382,14 @@ class LineAxis:
     def _edge_by_edge(self, pattern: Pattern, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         cells = self._cells()
         alone = weighted(lone, [t.contribution.alone(cells) for t in lone], len(cells))
-        here = {c.number for c in self.crossings}
-
-        def edges_of_kind() -> list[tuple[Ints, Ints]]:
-            kept = []
-            for x, y in self.graph.edges():
-                spend(len(x) * len(self.crossings))
-                good = np.ones(len(x), np.bool_)
-                for crossing in (one for one in self.crossings if one.split.bins is not None):
-                    crosses = crossing.split.of(x) != crossing.split.of(y)
-                    good &= crosses if crossing.number in pattern.crossed & here else ~crosses
-                if good.any():
-                    kept.append((x[good], y[good]))
-            return kept
-
-        found = best_edge(iter(edges_of_kind()), [(t, cells) for t in same], alone)
+        binned = [one for one in self.crossings if one.split.bins is not None]
+        wanted = sum(1 << bit for bit, number in enumerate(crossed_numbers(binned)) if number in pattern.crossed)
+        kept = []
+        for x, y in self.graph.edges():
+            good = masks_between(binned, {self.name: cells}, x, y) == wanted
+            if good.any():
+                kept.append((x[good], y[good]))
+        found = best_edge(iter(kept), [(t, cells) for t in same], alone)
         assert found is not None
         return found
 

@@ -190,7 +190,8 @@ class RateAxis(JointAxis):
             mine = [term for term in terms if term.contribution.names == (name,)]
             rates = [term.weight * _rate(term) for term in mine]
             speed.append(sum(rates, Fraction(0)) / step)
-            slack += sum((2 * t.weight * (1 - Fraction(1, _tread(t))) for t in mine), Fraction(0))
+            treads = [(t.weight, t.contribution.tread) for t in mine if isinstance(t.contribution, Soft)]
+            slack += sum((2 * weight * (1 - Fraction(1, tread)) for weight, tread in treads), Fraction(0))
             reach = np.array([min(size - 1, int(self.metric.within / step))])
             most += sum(t.weight * int(t.contribution.most_moved(reach)[0]) for t in mine)
         match self.metric.metric:
@@ -213,10 +214,6 @@ class RateAxis(JointAxis):
     def _some_edge(self) -> tuple[int, int]:
         codes = [int(name == self._near[0]) for name in self.names]
         return 0, self.graph.domain.cell_of(codes)
-
-
-def _tread(term: Term) -> int:
-    return term.contribution.tread if isinstance(term.contribution, Soft) else 1
 
 
 def _rate(term: Term) -> Fraction:

@@ -11,8 +11,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from tetraodon.certificate.axis import Term, best_edge
-from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity, certifying
+from tetraodon.certificate.certificate import Certificate, Sensitivity, certifying
 from tetraodon.certificate.correlated_records import known_counts, require_independent
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.pair_loss import require_people
@@ -21,7 +20,7 @@ from tetraodon.exact.rational import Number, rational
 from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.policy.secret_graph import ABSENT, complete_graph
+from tetraodon.policy.secret_graph import complete_graph
 from tetraodon.query.contribution import Table
 from tetraodon.query.kinds import Query, linear
 from tetraodon.query.linear import LinearQuery, Measurement
@@ -70,10 +69,10 @@ def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitiv
 
 
 @certifying
-def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> Certificate | Computed:
+def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> Certificate:
     """The exact privacy loss of answering given rows, each with discrete Laplace noise of its own scale.
 
-    Pre   `rows` is a matrix (dense, or SciPy sparse) with one column per cell of a small domain, entries rational;
+    Pre   `rows` is a matrix (dense, or SciPy sparse) with one column per cell of the domain, entries rational;
           `scales` is one positive number per row, or one for all; 0 means that a row is answered exactly.
     Post  the maximum over edges (x, y) of sum_i |rows[i, x] - rows[i, y]| / scales[i], with an edge that attains it;
           with known counts, the maximum over neighbours, with two datasets that attain it.
@@ -94,60 +93,21 @@ def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> 
     exact = [rational(_plain(scale), name="scale") for scale in given]
     if any(scale < 0 for scale in exact):
         raise QueryError("a scale is negative", fix="give positive scales, or 0 for an exact answer")
-    if policy.known:
-        return certify_measurements(
-            policy.graph,
-            [
-                Measurement(_one_row(policy, row), scale / _unit(row))
-                for row, scale in zip(matrix, exact, strict=True)
-                if any(row)
-            ],
-            rows_per_person=policy.rows_per_person,
-        )
-    silent = [row for row, scale in zip(matrix, exact, strict=True) if scale == 0]
-    if silent:
-        value, witness = _largest(policy, silent)
-        if value:
-            return Computed(math.inf, witness, "edge that an exact answer tells apart", True)
-    noisy = [[entry / scale for entry in row] for row, scale in zip(matrix, exact, strict=True) if scale > 0]
-    value, witness = _largest(policy, noisy)
-    return Computed(value * policy.rows_per_person, witness if value else None, "maximum over listed edges", True)
+    by_scale: dict[Fraction, list[list[Fraction]]] = {}
+    for row, scale in zip(matrix, exact, strict=True):
+        if any(row):
+            by_scale.setdefault(scale, []).append(row)
+    measurements = [_measured(policy, rows, scale) for scale, rows in by_scale.items()]
+    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
 
 
-def _unit(row: Sequence[Fraction]) -> Fraction:
-    return Fraction(1, math.lcm(*(entry.denominator for entry in row)))
-
-
-def _one_row(policy: Policy, row: Sequence[Fraction]) -> LinearQuery:
-    whole = np.array([[int(entry / _unit(row)) for entry in row]], np.int64)
-    return LinearQuery(Table(policy.domain.names, whole, _unit(row)))
-
-
-def _plain(entry: Any) -> Any:
-    return entry.item() if isinstance(entry, np.generic) else entry
-
-
-def _largest(policy: Policy, rows: Sequence[Sequence[Fraction]]) -> tuple[Fraction, tuple[Any, Any] | None]:
-    graph, domain = policy.graph, policy.domain
-    x, y = graph.edge_cells()
-    if not rows:
-        return Fraction(0), None
+def _measured(policy: Policy, rows: Sequence[Sequence[Fraction]], scale: Fraction) -> Measurement:
     common = math.lcm(*(entry.denominator for row in rows for entry in row))
     whole = np.array([[int(entry * common) for entry in row] for row in rows], object)
     if int(np.abs(whole).sum(axis=0).max()) < 2**60:
         whole = whole.astype(np.int64)
-    term = Term(0, Table(("cells",), whole), 1)
-    cells = np.arange(domain.size)
-    nothing = np.zeros(domain.size, whole.dtype)
-    found = best_edge(iter([(x, y)] if len(x) else []), [(term, cells)], nothing)
-    best = (
-        (Fraction(found.value, common), (domain.value(found.x), domain.value(found.y)))
-        if found
-        else (Fraction(0), None)
-    )
-    if graph.absent:
-        alone, leaving = np.abs(whole).sum(axis=0), graph.absent_cells()
-        top = int(leaving[np.argmax(alone[leaving])]) if len(leaving) else 0
-        if len(leaving) and Fraction(int(alone[top]), common) > best[0]:
-            return Fraction(int(alone[top]), common), (domain.value(top), ABSENT)
-    return best
+    return Measurement(LinearQuery(Table(policy.domain.names, whole, Fraction(1, common))), scale * common)
+
+
+def _plain(entry: Any) -> Any:
+    return entry.item() if isinstance(entry, np.generic) else entry

@@ -160,7 +160,7 @@ def notes(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
 
 def _groups(plan: Plan) -> list[str]:
     """What each group of people with secrets of their own loses; the worst of them is what the release loses."""
-    from tetraodon.certificate.loss_by_group import losses_by_group
+    from tetraodon.certificate.kernel import losses_by_group
     from tetraodon.ledger import shown_above
     from tetraodon.policy.explain import people
 

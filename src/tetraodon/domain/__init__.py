@@ -3,14 +3,4 @@
 from tetraodon.domain.domain import Attribute, Domain
 from tetraodon.domain.values import Booleans, Categories, Dates, Grid, Integers, Value, Values
 
-__all__ = [
-    "Attribute",
-    "Booleans",
-    "Categories",
-    "Dates",
-    "Domain",
-    "Grid",
-    "Integers",
-    "Value",
-    "Values",
-]
+__all__ = ["Attribute", "Booleans", "Categories", "Dates", "Domain", "Grid", "Integers", "Value", "Values"]

@@ -64,8 +64,7 @@ class Attribute:
                 raise DomainError(f"`{role}` of {self.name} is not one of its values", fix="choose a listed value")
         if self.other is None and not isinstance(self.values, Integers | Grid | Dates):
             raise DomainError(
-                f"{self.name} does not say what stands for other values",
-                fix="give `other:` one of the listed values",
+                f"{self.name} does not say what stands for other values", fix="give `other:` one of the listed values"
             )
 
     @property
@@ -91,11 +90,7 @@ class Attribute:
     @property
     def step(self) -> Fraction:
         """The distance between one value and the next; one rank for ordered categories."""
-        match self.values:
-            case Integers() | Grid() | Dates():
-                return self.values.step
-            case _:
-                return Fraction(1)
+        return self.values.step
 
     def code(self, value: object) -> int:
         """Position of a value. Raises DomainError, naming the attribute and not the value."""
@@ -165,11 +160,9 @@ class Attribute:
     @property
     def labels(self) -> tuple[str, ...]:
         """All values as text. Ask `size` first."""
-        match self.values:
-            case Categories() if not self.separate:
-                return self.values.labels
-            case _:
-                return tuple(self.text(code) for code in range(self.size))
+        if isinstance(self.values, Categories) and not self.separate:
+            return self.values.labels
+        return tuple(self.text(code) for code in range(self.size))
 
 
 # -- domain -----------------------------------------------------------------------------------------

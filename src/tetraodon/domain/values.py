@@ -96,8 +96,31 @@ class TreeLevel:
         return tuple(place[name] for name in self.of)
 
 
+class Kind:
+    """A kind of values. What it does not say is that of ranked values: numbers from 0, one apart."""
+
+    __slots__ = ()
+
+    @property
+    def step(self) -> Fraction:
+        """The distance between one value and the next."""
+        return Fraction(1)
+
+    def value(self, code: int) -> Value:
+        """The value at a position."""
+        raise NotImplementedError
+
+    def number(self, code: int) -> Fraction:
+        """The value at a position as a number."""
+        return Fraction(code)
+
+    def text(self, code: int) -> str:
+        """The value at a position, as a person writes it."""
+        return str(self.value(code))
+
+
 @dataclass(frozen=True, slots=True)
-class Categories:
+class Categories(Kind):
     """Named values; with `ordered`, their order means something (`low < middle < high`).
 
     With `levels`, they are the leaves of a tree; the coarsest level comes first.
@@ -129,15 +152,9 @@ class Categories:
     def value(self, code: int) -> Value:
         return self.labels[code]
 
-    def number(self, code: int) -> Fraction:
-        return Fraction(code)
-
-    def text(self, code: int) -> str:
-        return self.labels[code]
-
 
 @dataclass(frozen=True, slots=True)
-class Booleans:
+class Booleans(Kind):
     """False, then True."""
 
     size: int = 2
@@ -153,15 +170,12 @@ class Booleans:
     def value(self, code: int) -> Value:
         return bool(code)
 
-    def number(self, code: int) -> Fraction:
-        return Fraction(code)
-
     def text(self, code: int) -> str:
         return "true" if code else "false"
 
 
 @dataclass(frozen=True, slots=True)
-class Integers:
+class Integers(Kind):
     """Every integer from `low` to `high`, both included."""
 
     low: int
@@ -176,10 +190,6 @@ class Integers:
     def size(self) -> int:
         return self.high - self.low + 1
 
-    @property
-    def step(self) -> Fraction:
-        return Fraction(1)
-
     def code(self, value: object) -> int:
         number = value if type(value) is int else number_of(value)
         if number.denominator != 1 or not self.low <= number <= self.high:
@@ -191,9 +201,6 @@ class Integers:
 
     def number(self, code: int) -> Fraction:
         return Fraction(self.low + code)
-
-    def text(self, code: int) -> str:
-        return str(self.low + code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +248,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Dates:
+class Dates(Kind):
     """Every day from `first` to `last`, both included."""
 
     first: dt.date
@@ -255,10 +262,6 @@ class Dates:
     @property
     def size(self) -> int:
         return (self.last - self.first).days + 1
-
-    @property
-    def step(self) -> Fraction:
-        return Fraction(1)
 
     def code(self, value: object) -> int:
         if isinstance(value, dt.datetime):
@@ -274,12 +277,6 @@ class Dates:
 
     def value(self, code: int) -> Value:
         return self.first + dt.timedelta(days=code)
-
-    def number(self, code: int) -> Fraction:
-        return Fraction(code)
-
-    def text(self, code: int) -> str:
-        return str(self.value(code))
 
 
 Values: TypeAlias = Categories | Booleans | Integers | Grid | Dates
@@ -304,6 +301,5 @@ def number_of(value: object) -> Fraction:
 
 def _outside() -> DomainError:
     return DomainError(
-        "a value is not in the domain of its attribute",
-        fix="use a value that the policy's `attributes` list",
+        "a value is not in the domain of its attribute", fix="use a value that the policy's `attributes` list"
     )

@@ -98,12 +98,7 @@ _WIDTH = 64
 
 
 def heads(
-    gamma: Floats,
-    exact: Callable[[int], Fraction],
-    coins: Coins,
-    *,
-    margin: float = MARGIN,
-    width: int = 64,
+    gamma: Floats, exact: Callable[[int], Fraction], coins: Coins, *, margin: float = MARGIN, width: int = 64
 ) -> Bools:
     """For each i, True with probability e**-exact(i).
 

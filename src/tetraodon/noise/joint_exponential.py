@@ -67,12 +67,7 @@ class WaysToRanks:
     """
 
     def __init__(
-        self,
-        records: ScatteredRecords,
-        shares: tuple[Fraction, ...],
-        scale: Fraction,
-        spare: int,
-        together: int = 1,
+        self, records: ScatteredRecords, shares: tuple[Fraction, ...], scale: Fraction, spare: int, together: int = 1
     ) -> None:
         self.total, self.scale = Fraction(records.total, together), scale / together
         self.wanted = [(b - a) * self.total for a, b in pairwise([Fraction(0), *shares, Fraction(1)])]

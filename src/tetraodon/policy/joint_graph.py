@@ -249,7 +249,7 @@ class JointMetric(JointGraph):
         if any(g and step > self.within for g, step in zip(gap, self.steps, strict=True)):
             return INFINITE
         if len(gap) == 2:
-            return self._plane_gauge(gap)
+            return max(-(-(a * gap[0] + b * gap[1]) // c) for a, b, c in self.sides)
         if self.metric == "linf":
             return max(-(-g // int(self.within / step)) for g, step in zip(gap, self.steps, strict=True) if g)
         if self.metric == "l1" and len(set(self.steps)) == 1:
@@ -289,9 +289,6 @@ class JointMetric(JointGraph):
         for (a, b), (c, d) in pairwise(corners):
             straight.append((d - b, a - c, (d - b) * a + (a - c) * b))
         return tuple(side for side in dict.fromkeys(straight) if side[2])
-
-    def _plane_gauge(self, gap: tuple[int, ...]) -> int:
-        return max(-(-(a * gap[0] + b * gap[1]) // c) for a, b, c in self.sides)
 
     def _displacements(self, gap: tuple[int, ...]) -> int:
         if math.prod(g + 1 for g in gap) > SEARCH_LIMIT // 10:

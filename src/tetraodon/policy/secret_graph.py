@@ -190,8 +190,7 @@ class SecretGraph(Remembering):
     def _check_absent(self) -> None:
         if not self.absent:
             raise DomainError(
-                "presence is public here: everybody is in the data",
-                fix="write `presence: secret` to protect it",
+                "presence is public here: everybody is in the data", fix="write `presence: secret` to protect it"
             )
 
     # -- asking about all of them --------------------------------------------------------------

@@ -130,8 +130,7 @@ class ChosenTables(NotLinear):
             self._refuse()
         if steps.known:
             raise Refused(
-                "tables that are chosen are not priced beside known counts",
-                fix="release histograms, or no `synthetic`",
+                "tables that are chosen are not priced beside known counts", fix="release histograms, or no `synthetic`"
             )
         pure, secret = measurement.noise.currency is Currency.PURE, [self.splits[place] for place in self.secret]
         alone, choice = (measurement.scale * wider for wider in self.wider(measurement.noise))

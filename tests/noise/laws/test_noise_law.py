@@ -12,7 +12,7 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import NoiseError, QueryError
-from tetraodon.noise.laws import LAPLACE, LAWS, NoiseLaw, law_from, law_named
+from tetraodon.noise.laws import LAPLACE, LAWS, NEGLIGIBLE, NoiseLaw, law_from, law_named
 from tetraodon.query.kinds import histogram, linear
 from tetraodon.query.linear import Measurement
 from tetraodon.releases.plan import plan, planned_item
@@ -106,3 +106,16 @@ def test_every_law_of_the_table_has_worked_everything_out() -> None:
         assert law.sum_quantile(TWO, 3, SURE) > law.quantile(TWO, SURE) > 0
         assert law.reach(ones, ones, SURE)[0] > 0
         assert isinstance(law.currency.value, str)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_its_numbers_are_those_of_the_law(law: NoiseLaw) -> None:
+    width = Fraction(7, 2)
+    assert law.quantile(width, SURE) == law.sum_quantile(width, 1, SURE)
+    variance = np.array([law.smooth_variance(width)])
+    assert law.reach(variance, np.array([3.5]), SURE)[0] >= law.quantile(width, SURE)
+    assert law.variance(width) <= law.smooth_variance(width)
+    exact = 2 * sum(k**2 * law.pmf(Fraction(1, 3), k) for k in range(1, 60))
+    assert law.variance(Fraction(1, 3)) == pytest.approx(exact, rel=1e-12)
+    for scale in (Fraction(1, 10), Fraction(1, 1000), Fraction(1, 10**9)):  # least squares divide by it
+        assert law.variance(scale) >= NEGLIGIBLE * law.smooth_variance(scale) > 0

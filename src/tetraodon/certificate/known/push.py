@@ -25,6 +25,7 @@ from tetraodon.certificate.known.sequences import (
     length_bound_over_a_table,
     minimal_sequences,
     null_vector,
+    step,
     symmetric_sequences,
 )
 from tetraodon.errors import Refused
@@ -60,11 +61,6 @@ class PushBounds:
         """The largest push of a move inside each class."""
         return np.diagonal(self.widest)
 
-    @property
-    def widest_move(self) -> int:
-        """The largest push of any one move."""
-        return int(self.widest.max())
-
     def most_in_a_cycle(self) -> int:
         """A bound on the push of a cycle through all classes with a secret move in it.
 
@@ -94,7 +90,7 @@ class PushBounds:
 
     def most_in(self, length: int) -> int:
         """A bound on the push of so many moves, one of them secret."""
-        return (length - 1) * self.widest_move + max(self.secret_moves.values())
+        return (length - 1) * int(self.widest.max()) + max(self.secret_moves.values())
 
 
 # -- answer space -----------------------------------------------------------------------------------
@@ -517,7 +513,7 @@ def farthest_listed(reach: Reach, sequences: Sequences, vectors: Sequence[Vector
     for a, source in enumerate(vectors):
         for b, target in enumerate(vectors):
             if a != b:
-                number = place[tuple(q - p for p, q in zip(source, target, strict=True))]
+                number = place[step(source, target)]
                 pairs[number].append((a, b))
                 gain[:, number] = np.maximum(gain[:, number], reach.top[:, b] - reach.low[:, a])
                 if (a, b) in reach.arcs:
@@ -556,11 +552,7 @@ LENGTH_LIMIT = 10_000
 
 
 def largest_push(
-    graph: SecretGraph,
-    known: Sequence[Known],
-    queries: Sequence[Weighted],
-    *,
-    most: int | None = None,
+    graph: SecretGraph, known: Sequence[Known], queries: Sequence[Weighted], *, most: int | None = None
 ) -> Loss:
     """max over N* of the weighted L1 distance between the answers, over all numbers of records and known answers.
 
@@ -715,8 +707,7 @@ def _told(
 
 def edge_vectors(classes: Classes) -> frozenset[Vector]:
     """The vectors of secret moves that change a known count, in both directions."""
-    vectors = classes.vectors
-    return frozenset(tuple(q - p for p, q in zip(vectors[a], vectors[b], strict=True)) for a, b in classes.arcs)
+    return frozenset(step(classes.vectors[a], classes.vectors[b]) for a, b in classes.arcs)
 
 
 def longest_flow(balance: Sequence[int]) -> int:

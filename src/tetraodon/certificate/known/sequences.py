@@ -60,7 +60,12 @@ class Sequences:
 
 def differences(classes: Sequence[Vector]) -> set[Vector]:
     """The vectors of all moves between two different classes."""
-    return {tuple(b - a for a, b in zip(x, y, strict=True)) for x in classes for y in classes if x != y}
+    return {step(x, y) for x in classes for y in classes if x != y}
+
+
+def step(x: Vector, y: Vector) -> Vector:
+    """The vector of a move from one class to another."""
+    return tuple(q - p for p, q in zip(x, y, strict=True))
 
 
 @lru_cache(maxsize=4096)
@@ -561,7 +566,7 @@ def _every_sequence(counted: tuple[Vector, ...], vectors: tuple[Vector, ...], en
           classes into many parts weighs more, which leaves less to extend.
     """
     pairs = list(itertools.permutations(range(len(vectors)), 2))
-    whole = {_step(vectors[a], vectors[b]): _step(counted[a], counted[b]) for a, b in pairs}
+    whole = {step(vectors[a], vectors[b]): step(counted[a], counted[b]) for a, b in pairs}
     names = tuple(sorted(whole))
     moves = np.array([whole[name] for name in names], np.int64)
     slopes = np.zeros((len(moves), len(moves)), np.int64)
@@ -581,10 +586,6 @@ def _every_sequence(counted: tuple[Vector, ...], vectors: tuple[Vector, ...], en
         level = _one_of_each(level, back)
     several = np.concatenate(found)
     return Sequences(names, _different(np.concatenate([several[:, order] for order in back])), True)
-
-
-def _step(x: Vector, y: Vector) -> Vector:
-    return tuple(q - p for p, q in zip(x, y, strict=True))
 
 
 def _extended(level: SmallInts, slopes: Ints, code: list[int]) -> tuple[SmallInts, SmallInts]:
@@ -648,10 +649,10 @@ def _symmetries(moves: Ints, ends: tuple[int, ...]) -> Ints:
         turned[:, start:end] *= -1
         changed.append(turned)
     steps = [[number.get(tuple(move), -1) for move in one] for one in map(np.ndarray.tolist, changed)]
-    steps = [step for step in steps if -1 not in step]
+    steps = [order for order in steps if -1 not in order]
     found = {tuple(range(len(moves)))}
     last = found
     while last and len(found) <= SYMMETRIES:
-        last = {tuple(step[place] for place in order) for order in last for step in steps} - found
+        last = {tuple(other[place] for place in order) for order in last for other in steps} - found
         found |= last
     return np.array(sorted(found), np.int64)

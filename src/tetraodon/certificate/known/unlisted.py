@@ -286,12 +286,6 @@ def _split_by(query: LinearQuery, known_by: dict[str, Split]) -> bool:
     )
 
 
-def touched_cells(graph: SecretGraph, table: LinearQuery, query: LinearQuery) -> int:
-    """How many cells of a known table one answer of a query may look at."""
-    finer = {split.name for split in table.by if split in query.by or Split(split.name) in query.by}
-    return math.prod(split.size(graph.domain) for split in table.by if split.name not in finer)
-
-
 def _crossed(graph: SecretGraph, table: LinearQuery) -> tuple[bool, bool]:
     """Whether a secret changes the cell of a known table, and whether that is sure."""
     graphs = [graph] if graph.groups is None else [own for own, _ in graph.by_graph]
@@ -458,7 +452,10 @@ def _by_sequence(graph: SecretGraph, query: LinearQuery, unlisted: bool) -> int 
     """The same from what a sequence of moves does to one answer, where that is told at once; None otherwise."""
     whole = long_table(graph)
     if whole is not None:
-        return touched_cells(graph, whole, query) if query.contribution.zeros_and_ones else None
+        if not query.contribution.zeros_and_ones:
+            return None
+        finer = {split.name for split in whole.by if split in query.by or Split(split.name) in query.by}
+        return math.prod(split.size(graph.domain) for split in whole.by if split.name not in finer)
     classes = classes_of(graph, graph.known, () if unlisted else tuple(sorted(query.names)))
     domain = classes.graph.domain
     if not unlisted and query.size(domain) * max(domain.size, len(classes.crossing[0])) <= EDGE_WORK:

@@ -1,10 +1,12 @@
-"""Known counts over domains too large to list: the same answers as by listing, on small instances of the same kinds."""
+"""Known counts over more cells than can be listed, and known inequalities."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,21 +15,134 @@ from tests.known_worlds import Case, _random_graph, _random_known, is_star_neigh
 
 import tetraodon as td
 from tetraodon.certificate import oracle
-from tetraodon.certificate.certificate import Dataset
+from tetraodon.certificate.certificate import Certificate, Dataset
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.known import sequences as classes
 from tetraodon.certificate.known import unlisted as unlisted_domain
 from tetraodon.certificate.known.push import largest_push
 from tetraodon.certificate.known.sequences import classes_of
-from tetraodon.certificate.known.unlisted import is_unlisted, unlisted_push
+from tetraodon.certificate.known.unlisted import LISTED, UnlistedSpace, is_unlisted, of_tables, two_rows, unlisted_push
 from tetraodon.certificate.pair_loss import loss_of_pair
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.joint_graph import METRICS, JointGraph, JointMetric, Regions
 from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
+from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.contribution import One
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.kinds import Query, cdf, count, histogram, linear, total
 from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
+
+# -- unlisted tables ------------------------------------------------------------------------------
+
+
+CASE = one_at_a_time(
+    (2, 3, 2),
+    Known(
+        Marginal(
+            (
+                "a1",
+                "a2",
+            )
+        )
+    ),
+)
+CLASSES = classes_of(CASE.graph, CASE.known)
+
+
+def test_a_table_that_splits_by_more_than_what_is_known_has_two_rows_for_every_class() -> None:
+    rows = two_rows(CLASSES, [LinearQuery(One(), splits(("a1", "a2", "a3")))])
+    assert rows is not None
+    found = of_tables(rows, Fraction(3))
+    assert (found.value, found.exact) == (3 * 2 * 6, True)
+    assert rows.other(0, CLASSES.codes(0)) == {"a1": 0, "a2": 0, "a3": 1}
+
+
+def test_tables_that_do_not_tell_the_classes_apart_or_nothing_more_have_not() -> None:
+    assert two_rows(CLASSES, [LinearQuery(One(), splits(("a1", "a3")))]) is None
+    assert two_rows(CLASSES, [LinearQuery(One(), splits(("a1", "a2")))]) is None
+    assert two_rows(CLASSES, [LinearQuery(One(), (*splits(("a1", "a2")), Split("a3", (0, 0))))]) is None
+    assert two_rows(CLASSES, [LinearQuery(Prefix("a3", 2, 2), splits(("a1", "a2")))]) is None
+
+
+def test_what_one_move_does_is_told_for_all_alike() -> None:
+    space = UnlistedSpace(CLASSES, 1, 5, 3)
+    assert space.diameters.tolist() == [1] * 6
+    assert np.asarray(space.widest).shape == (6, 6)
+    assert (space.most_in_a_cycle(), space.most_in(4)) == (6, 18)
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def wards(beds: int, *others: dict[str, Any], only: tuple[int, ...] | None = None, **how: Any) -> Policy:
+    """Seven wards and something else; so many of them have limits, or are known otherwise."""
+    known = [{"count": f"ward = {ward}", **how} for ward in (range(beds) if only is None else only)]
+    return td.load_policy(
+        {
+            "dataset": "hospital",
+            "presence": "public",
+            "attributes": {"ward": {"integer": [0, 6]}, "stay": {"integer": [1, 3]}},
+            "budget": {"epsilon": 1},
+            "known": [*known, *others],
+        }
+    )
+
+
+def priced(here: Policy, question: Query, law: NoiseLaw = LAPLACE) -> Certificate:
+    measured = Measurement(linear(question, here.domain), Fraction(2), law)
+    return certify_measurements(here.graph, [measured], delta=Fraction(1, 1000) if law == GAUSSIAN else Fraction(0))
+
+
+def loss(found: Certificate) -> Fraction:
+    return Fraction(found.epsilon) if found.rho is None else found.rho
+
+
+QUESTIONS = [histogram("ward", "stay"), histogram("ward"), cdf("ward"), total("stay"), count("ward < 2 and stay = 1")]
+
+
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=str)
+@pytest.mark.parametrize("question", QUESTIONS, ids=str)
+@pytest.mark.parametrize("beds", [2, LISTED + 1])
+def test_the_worst_over_those_that_are_reached(beds: int, question: Query, law: NoiseLaw) -> None:
+    every = chain.from_iterable(combinations(range(beds), size) for size in range(beds + 1))
+    worst = max(loss(priced(wards(beds, only=some), question, law)) for some in every)
+    found = priced(wards(beds, **{"at most": 5}), question, law)
+    assert loss(found) >= worst
+    if found.exact:
+        assert loss(found) == worst
+    assert found.exact or beds > LISTED or law == GAUSSIAN
+
+
+def test_tables_are_exact_however_many_wards_have_limits() -> None:
+    full = wards(7, **{"at most": 5})
+    assert (priced(full, QUESTIONS[0]).epsilon, priced(full, QUESTIONS[0]).exact) == (7, True)
+    assert (priced(full, QUESTIONS[1]).epsilon, priced(full, QUESTIONS[1]).exact) == (1, True)
+    most = wards(5, **{"at most": 5})
+    assert (priced(most, QUESTIONS[1]).epsilon, priced(most, QUESTIONS[1]).exact) == (1, True)
+    assert (priced(full, cdf("ward")).epsilon, priced(full, cdf("ward")).exact) == (3, True)
+
+
+def test_exact_counts_beside_them_are_always_reached() -> None:
+    beside = wards(1, {"count": "ward = 4"}, {"count": "ward > 4", "is": 3}, **{"at most": 5})
+    both = [wards(1, {"count": "ward = 4"}, {"count": "ward > 4"}, only=some) for some in ((), (0,))]
+    for question in QUESTIONS:
+        assert priced(beside, question).epsilon == max(priced(one, question).epsilon for one in both)
+    assert priced(beside, count("ward = 4")).epsilon == 0
+    assert priced(beside, count("ward = 0")).epsilon == Fraction(1, 2)
+
+
+def test_conditions_about_several_attributes() -> None:
+    sets = [{"count": f"ward < 3 and stay = {stay}", "at most": 9} for stay in (1, 2, 3)]
+    here = wards(0, *sets, {"count": "ward = 5 and stay > 1", "at least": 2}, {"count": "ward = 6", "at most": 1})
+    found = priced(here, cdf("ward"))
+    assert not found.exact
+    assert found.method == "upper bound over paths through all known counts"
+    assert found.epsilon == 6 * Fraction(6, 2)  # from one end to the other, and through five sets
+
+
+# -- unlisted domain ------------------------------------------------------------------------------
 
 
 def random_wide(rng: random.Random) -> Case:
@@ -112,8 +227,7 @@ def test_a_long_known_table_is_what_listing_finds(monkeypatch: pytest.MonkeyPatc
         if size < 2:
             continue
         bins = ((name, (tuple(range(size // 2)), tuple(range(size // 2, size)))),) if rng.random() < 0.4 else ()
-        fact = Marginal((name,), bins)
-        graph = replace(case.graph, known=(Known(fact),), absent=absent)
+        graph = replace(case.graph, known=(Known(Marginal((name,), bins)),), absent=absent)
         asked = some(rng, case)
         if not graph.has_edges:
             continue
@@ -146,7 +260,17 @@ def test_a_domain_that_cannot_be_listed() -> None:
     older = td.sensitivity(policy, td.queries.cdf("age"))
     assert (older.value, older.exact) == (100 * 99, False)
     assert td.plan(policy).epsilon == 1
-    one = one_at_a_time((2, 3, 3), Known(Marginal(("a1", "a2"))))
+    one = one_at_a_time(
+        (2, 3, 3),
+        Known(
+            Marginal(
+                (
+                    "a1",
+                    "a2",
+                )
+            )
+        ),
+    )
     small = largest_push(one.graph, one.known, [(LinearQuery(One(), splits(one.graph.domain.names)), Fraction(1))])
     assert small.value == 2 * 6
 
@@ -251,7 +375,27 @@ def test_attributes_measured_together_are_bounded_by_the_complete_graph(monkeypa
 def test_too_much_is_refused_with_its_reason() -> None:
     domain = Domain(tuple(Attribute(n, Integers(0, 99)) for n in "abc"))
     graph = SecretGraph(domain, tuple(Factor((a.name,), _random_graph(random.Random(1), 100)) for a in domain), 1)
-    graph = replace(graph, known=(Known(Marginal(("a", "b"))), Known(Marginal(("b", "c")))))
+    graph = replace(
+        graph,
+        known=(
+            Known(
+                Marginal(
+                    (
+                        "a",
+                        "b",
+                    )
+                )
+            ),
+            Known(
+                Marginal(
+                    (
+                        "b",
+                        "c",
+                    )
+                )
+            ),
+        ),
+    )
     with pytest.raises(Refused, match="cells of a, b, c would have to be compared"):
         sensitivity_of(graph, LinearQuery(One(), (Split("a"),)))
     long = replace(graph, known=(Known(CountWhere("a = 1")),))
