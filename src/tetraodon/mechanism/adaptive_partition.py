@@ -204,9 +204,6 @@ class LastNumbers:
 
 # -- divided ----------------------------------------------------------------------------------------
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
 SHORTEST = 16
 """Attributes with fewer values have no parts that are worth it."""
 LONGEST = 2**17

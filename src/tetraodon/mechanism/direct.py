@@ -26,8 +26,6 @@ from tetraodon.query.query import Query
 
 # -- direct -----------------------------------------------------------------------------------------
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 @dataclass(frozen=True)
 class Direct(OneScale):
@@ -99,8 +97,6 @@ def _equal_costs(sums: Sequence[LinearQuery], policy: Policy) -> tuple[Fraction,
 
 # -- exact ------------------------------------------------------------------------------------------
 # No noise: the policy lets the answer be told as it is, since its sensitivity is zero ([HMD14] section 5).
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 
 @dataclass(frozen=True)

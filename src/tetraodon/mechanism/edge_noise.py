@@ -35,9 +35,6 @@ from tetraodon.query.query import Cells, EveryRectangle, Query
 # step, by one, and nothing else. So these counts need half of the noise of single values, and a value is the difference
 # of the few of them that meet there. With a few pairs more than a tree has, steps along them change several.
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
 LARGEST = 256
 """Values of an attribute whose branches are written out."""
 
@@ -162,9 +159,6 @@ def _used(sums: Beyond) -> Ints:
 
 
 # -- edges ------------------------------------------------------------------------------------------
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 SHARES = np.linspace(0.05, 0.95, 91)
 """Of the budget, for bins of places."""

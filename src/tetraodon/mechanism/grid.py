@@ -314,9 +314,6 @@ def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Floats) -> li
 
 # -- grid -------------------------------------------------------------------------------------------
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
 TOGETHER = 1 << 16
 PARTS = ("cells", "across", "along", "blocks")
 

@@ -161,8 +161,6 @@ def _rank_within(groups: Groups) -> Groups:
 
 # -- identity ---------------------------------------------------------------------------------------
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 @dataclass(frozen=True)
 class Identity(OneScale):

@@ -33,9 +33,6 @@ from tetraodon.query.local_log_noise import RATIO, Disguised, disguised_of
 from tetraodon.query.number import Number
 from tetraodon.query.query import MeasuredSum, Query
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
 STEP = math.log(RATIO)
 FAR = 40.0
 """Noise of so many scales is rarer than any float could tell."""

@@ -19,8 +19,6 @@ from tetraodon.query.contribution import One, Prefix
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.query import Cells, EveryRange, EveryRectangle, ListedRanges, Query, RunningCounts
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 @dataclass(frozen=True)
 class Ordered(OneScale):

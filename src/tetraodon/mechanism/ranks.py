@@ -24,8 +24,6 @@ from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.query import MeasuredSum, Query, RunningCounts
 from tetraodon.query.ranks import MOST_SHARES, Ranks
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 @dataclass(frozen=True)
 class ByRank(Mechanism):

@@ -91,9 +91,6 @@ def _among(graph: AttributeGraph, kept: Kept) -> AttributeGraph:
 
 # -- strategy ---------------------------------------------------------------------------------------
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
 Told = TypeVar("Told")
 Measured: TypeAlias = tuple[Ints, ...]
 """The noisy numbers of one strategy, an array for each measurement, in its units."""
@@ -359,8 +356,6 @@ def _box(shape: tuple[int, ...], ends: list[int]) -> Bools:
 
 # -- one scale --------------------------------------------------------------------------------------
 # Mechanisms whose noisy numbers all have one scale: how far a sum can be off follows from how many it adds up.
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 
 @dataclass(frozen=True)
