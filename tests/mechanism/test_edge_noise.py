@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.releases.made import kept
 
 import tetraodon as td
 from tetraodon.errors import QueryError
@@ -152,9 +153,7 @@ def test_intervals_hold_the_truth() -> None:
 def test_a_folder_is_released_and_verified(tmp_path: Path) -> None:
     table = pl.DataFrame({"x": NAMES * 20, "sex": ["f", "m"] * 90})
     here = policy(release=[{"name": "h", "histogram": ["x", "sex"]}])
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open(here.dataset, 1, here.document)
-        made = td.release(here, table, ledger=ledger, out=tmp_path / "out")
+    made = kept(here, table, tmp_path)
     assert made.plan["h"].mechanism == "branches"
     assert all(check.passed for check in td.verify(tmp_path / "out"))
     assert float(made.ask("x = 'v8'")) == 20
@@ -326,9 +325,7 @@ def test_another_table_tells_of_the_map_too() -> None:
 def test_a_folder_is_released_and_verified_edges(tmp_path: Path) -> None:
     table = pl.DataFrame({"x": [code % 30 for code in range(900)], "y": [code % 70 for code in range(900)]})
     here = policy_of_edges((30, 70))
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open(here.dataset, 1, here.document)
-        made = td.release(here, table, ledger=ledger, out=tmp_path / "out")
+    made = kept(here, table, tmp_path)
     assert made.plan["m"].mechanism == "edges"
     assert flows_of(made.plan["m"].scaled(here.domain)).first.width
     assert all(check.passed for check in td.verify(tmp_path / "out"))

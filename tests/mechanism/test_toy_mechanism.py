@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.releases.made import kept
 
 import tetraodon as td
 from tetraodon.domain import Domain
@@ -138,10 +139,7 @@ def test_its_intervals_hold_the_truth() -> None:
 @pytest.mark.usefixtures("registered")
 def test_it_is_released_read_verified_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = td.load_policy(POLICY)
-    book = td.Ledger(tmp_path / "ledger.db")
-    book.open(policy.dataset, 2, policy.document)
-    made = td.release(td.plan(policy), TABLE, ledger=book, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    made = kept(td.plan(policy), TABLE, tmp_path)
     again = td.load_release(tmp_path / "out")
     assert again.plan["h"].strategy == made.plan["h"].strategy
     assert again.ask("x <= 4").interval == made.ask("x <= 4").interval

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,16 @@ def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callab
         for item in plan
     }
     return infer(plan, measured, "2026-01-01", "1")
+
+
+def kept(asked: td.Policy | td.Plan, table: Any, home: Path, *, delta: Any = None) -> Release:
+    """A release into `out` of a folder, charged to a new ledger there; it verifies."""
+    policy = asked.policy if isinstance(asked, td.Plan) else asked
+    with td.Ledger(home / "ledger.db") as ledger:
+        ledger.open(policy.dataset, 1000, policy.document, delta=delta)
+        made = td.release(asked, table, ledger=ledger, out=home / "out")
+    assert all(check.passed for check in td.verify(home / "out"))
+    return made
 
 
 def _told(measurement: Measurement, exact: Any, noise: Callable[[tuple[int, ...]], Any]) -> Any:

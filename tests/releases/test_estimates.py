@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.releases.conftest import POLICY
-from tests.releases.made import release_with, silent
+from tests.releases.made import kept, release_with, silent
 
 import tetraodon as td
 from tetraodon.exact.arrays import Floats
@@ -645,10 +645,7 @@ def test_joined_tables_are_released_verified_and_read(tmp_path: Path) -> None:
     noise = [float(item.scale) for item in plan]
     assert max(noise) > 100 * min(noise)
     records = {n: coins.integers(1, size + 1, 4000) for n, size in zip(here.domain.names, sizes, strict=True)}
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open("d", 20, here.document)
-        td.release(plan, pl.DataFrame(records), ledger=ledger, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    kept(plan, pl.DataFrame(records), tmp_path)
     again = td.load_release(tmp_path / "out")
     for item in again.plan:
         assert item.expected_error == pytest.approx(plan[item.name].expected_error)
@@ -666,10 +663,7 @@ def test_it_is_released_verified_and_asked(budget: dict[str, Any], tmp_path: Pat
     table = pl.DataFrame(
         {n: coins.integers(1, size + 1, 4000) for n, size in zip(here.domain.names, (3, 9, 12, 2), strict=True)}
     )
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open("d", 20, here.document, delta="1e-6")
-        made = td.release(here, table, ledger=ledger, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    made = kept(here, table, tmp_path, delta="1e-6")
     again = td.load_release(tmp_path / "out")
     weighed = [
         item
