@@ -25,15 +25,19 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
 from tetraodon.gate import without_ledger
+from tetraodon.mechanism import hierarchical
 from tetraodon.mechanism.hierarchical import (
     HIERARCHICAL,
+    POINTS,
+    Shape,
+    best_shape,
     fit_of,
-    intervals,
     largest_reach,
+    mean_range_variance,
     range_reach,
     running_noise,
     running_variance_bounds,
-    shape_search,
+    sample,
     strategy_of,
     sum_reach,
 )
@@ -48,7 +52,6 @@ from tetraodon.mechanism.hierarchical.fit import (
     prefix_bins,
     prefix_forms,
 )
-from tetraodon.mechanism.hierarchical.shape_search import POINTS, Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise import laplace_variance
@@ -586,9 +589,9 @@ SHAPES = [
 ]
 
 
-def _problem(size: int, reach: int, shape: Shape) -> shape_search._Shares:
+def _problem(size: int, reach: int, shape: Shape) -> hierarchical._Shares:
     bins, running = (tuple(w for w, _ in part) for part in (shape.bins, shape.running))
-    return shape_search._Shares(size, reach, bins, running, shape.noise)
+    return hierarchical._Shares(size, reach, bins, running, shape.noise)
 
 
 @pytest.mark.parametrize(("size", "reach", "shape"), SHAPES)
@@ -635,7 +638,7 @@ def test_long_attributes_are_searched_through_short_ones(size: int, reach: int) 
     shape = best_shape(size, reach)
     assert shape is not None
     widths = [*shape.bins, *shape.running]
-    assert shape.bins[0][0] == shape_search.KINDS[LAPLACE].lift
+    assert shape.bins[0][0] == hierarchical.KINDS[LAPLACE].lift
     equal = 1 / (1 + len(widths))
     plain = Shape(equal, tuple((w, equal) for w, _ in shape.bins), tuple((w, equal) for w, _ in shape.running))
     places = sample(size, 30)
@@ -755,7 +758,7 @@ def test_shortcuts_never_promise_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert largest_reach(at, sure, ranges=False) >= exact.max()
     assert error_bound(item, td.load_policy(policy(12).document), sure) >= exact.max()
     assert sum_reach(at, np.zeros(INTERVALS_SIZE, np.bool_), sure) == 0.0
-    monkeypatch.setattr(intervals, "EXACT_SIZE", 10)
+    monkeypatch.setattr(hierarchical, "EXACT_SIZE", 10)
     running_noise.cache_clear()
     assert (at.strategy.noise.reach(*running_noise(at), sure) >= exact - 1e-4).all()
     running_noise.cache_clear()

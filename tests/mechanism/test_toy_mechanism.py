@@ -28,9 +28,9 @@ from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
 from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.direct import free_totals
+from tetraodon.mechanism.one_scale import OneScale, free_totals
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.mechanism.strategy import Measured, OneScale, Scaled, Strategy
+from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.policy import Policy

@@ -39,7 +39,7 @@ from tetraodon.releases.counting import (
     open_policy_table,
     selected,
 )
-from tetraodon.releases.reprice import check_same_data
+from tetraodon.releases.pricing import check_same_data
 
 # -- counting ---------------------------------------------------------------------------------------
 

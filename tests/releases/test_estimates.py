@@ -28,7 +28,7 @@ from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.query import EveryRectangle
 from tetraodon.query.weighted_margins import WeighedMargins
-from tetraodon.releases import joint_errors as together
+from tetraodon.releases import estimates as together
 from tetraodon.releases import plan as planning
 from tetraodon.releases.estimates import Combined, CombinedGroup, estimate, links_of, pieces_of, tells_all
 from tetraodon.releases.joint_tables import planned_together

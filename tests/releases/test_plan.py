@@ -18,8 +18,7 @@ import tetraodon as td
 from benchmarks.edits import KINDS, demo, edit, edits, ten_attributes
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
-from tetraodon.mechanism.direct import DIRECT, EXACT
-from tetraodon.mechanism.identity import IDENTITY
+from tetraodon.mechanism.one_scale import DIRECT, EXACT, IDENTITY
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Item, Policy

@@ -16,7 +16,7 @@ from tetraodon.cli.plan_words import pair_in_words
 from tetraodon.errors import Refused
 from tetraodon.ledger.account import JOINTLY
 from tetraodon.policy.policy import Policy
-from tetraodon.releases.reprice import reprice
+from tetraodon.releases.pricing import reprice
 
 ROWS = pandas.DataFrame({"smoker": [True, False] * 20, "ill": [True, True, False, False] * 10})
 

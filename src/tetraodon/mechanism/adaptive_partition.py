@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.gate import Permit
-from tetraodon.mechanism.direct import free_totals
+from tetraodon.mechanism.one_scale import free_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy

@@ -28,7 +28,7 @@ from tetraodon.inference.graphical_model import (
     make_up,
     one_of,
 )
-from tetraodon.mechanism.direct import Direct
+from tetraodon.mechanism.one_scale import Direct
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.laws import NoiseLaw

@@ -18,9 +18,9 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
-from tetraodon.mechanism.direct import free_totals
 from tetraodon.mechanism.grid import EVERY_RANGE, Side
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, OneScale, Scaled, Strategy, lengths
+from tetraodon.mechanism.one_scale import OneScale, free_totals
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.policy.attribute_graph import Pairs
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import Beyond, One, Prefix

@@ -8,15 +8,13 @@ from dataclasses import replace
 from tetraodon.errors import ReleaseError
 from tetraodon.mechanism.adaptive_partition import DIVIDED
 from tetraodon.mechanism.aim import CHOSEN
-from tetraodon.mechanism.direct import DIRECT, EXACT
 from tetraodon.mechanism.edge_noise import BRANCHES, EDGES
 from tetraodon.mechanism.grid import GRID
 from tetraodon.mechanism.hierarchical import HIERARCHICAL
-from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
 from tetraodon.mechanism.local_log_noise import DISGUISE, LEVELS
 from tetraodon.mechanism.marginals import MARGINS
-from tetraodon.mechanism.ordered import ORDERED
+from tetraodon.mechanism.one_scale import DIRECT, EXACT, IDENTITY, ORDERED
 from tetraodon.mechanism.ranks import RANKS
 from tetraodon.mechanism.strategy import Mechanism, Strategy, policy_among
 from tetraodon.mechanism.strategy_optimiser import WEIGHTED

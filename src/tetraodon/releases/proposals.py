@@ -16,7 +16,7 @@ from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.zcdp import finest, rho_at, sqrt_above
-from tetraodon.mechanism.direct import EXACT
+from tetraodon.mechanism.one_scale import EXACT
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw

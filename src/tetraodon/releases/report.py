@@ -39,7 +39,7 @@ from tetraodon.releases.plan import PlannedItem
 from tetraodon.releases.release import Release
 from tetraodon.report.chart import CONFIG, PALETTE, Spec, chart, standing_alone
 from tetraodon.report.odds import odds_strips
-from tetraodon.report.page import PageTable, page_html, page_script, vega_bundle
+from tetraodon.report.page import PageTable, Prose, page_html, page_script, vega_bundle
 from tetraodon.report.picture import (
     DrawnAxis,
     Numbers,
@@ -51,7 +51,6 @@ from tetraodon.report.picture import (
     rounded,
     shown,
 )
-from tetraodon.report.prose import Prose
 
 # -- words ------------------------------------------------------------------------------------------
 # A planned item in words: what was asked, how it was answered, how far off that is, and what proves the promise.

@@ -14,10 +14,10 @@ import stat
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tetraodon.errors import ReleaseError
 from tetraodon.policy.publication import NOBODY, Publisher
@@ -169,3 +169,28 @@ def _rules(codes: Sequence[str]) -> str:
     hashes = (base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes) or "'none'"
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+
+
+# -- prose -------------------------------------------------------------------------------------------
+# Sentences from templates: Jinja macros filled in as plain text.
+
+
+@dataclass(frozen=True)
+class Prose:
+    """The macros of a template, by name. Line breaks in it are blanks; values are taken as they are."""
+
+    path: Path
+    words: tuple[tuple[str, Any], ...] = ()
+    """What its macros may call, by name."""
+
+    def __call__(self, macro: str, *facts: Any) -> str:
+        """What a macro says of some facts."""
+        return re.sub(r"\s*\n\s*", " ", getattr(self._template, macro)(*facts)).strip()
+
+    @cached_property
+    def _template(self) -> Any:
+        from jinja2 import Environment, StrictUndefined  # slow to import, and most plans are not put into words
+
+        made = Environment(undefined=StrictUndefined, autoescape=False)
+        made.globals |= dict(self.words)
+        return made.from_string(self.path.read_text(encoding="utf-8")).module
