@@ -23,7 +23,7 @@ from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.gate import Permit
 from tetraodon.mechanism.one_scale import free_totals
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums, contribution_of
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.adaptive_partition import FAN, Divided, Draw, Round, pooled, spread
@@ -40,7 +40,7 @@ Told: TypeAlias = tuple[Floats, Floats]
 
 def parts_of(at: Scaled) -> Divided:
     """The parts of a strategy."""
-    return at.told(Divided)
+    return at.contribution(Divided)
 
 
 def known_totals(at: Scaled, measured: Measured) -> Floats | None:
@@ -211,7 +211,7 @@ MOST_CELLS = 2**22
 
 
 @dataclass(frozen=True)
-class DividedParts(Mechanism):
+class AdaptivePartition(Mechanism):
     """Small parts are taken to be even inside, so that `expected_error` is that of noise alone, if all were divided."""
 
     name = "divided"
@@ -263,7 +263,7 @@ class DividedParts(Mechanism):
 
     @staticmethod
     def _rounds(measurement: Measurement, exact: Ints, draw: Draw) -> Ints:
-        told = _divided(measurement).measure(exact, measurement.scale, draw)
+        told = contribution_of(measurement.query, Divided).measure(exact, measurement.scale, draw)
         return told.reshape(*exact.shape[: len(measurement.query.by)], -1)
 
     def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
@@ -292,13 +292,7 @@ class DividedParts(Mechanism):
         return last.between(inside, touched, confidence)
 
 
-DIVIDED = DividedParts()
-
-
-def _divided(measurement: Measurement) -> Divided:
-    found = measurement.query.contribution
-    assert isinstance(found, Divided)
-    return found
+ADAPTIVE_PARTITION = AdaptivePartition()
 
 
 @lru_cache(maxsize=64)

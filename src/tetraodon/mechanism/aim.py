@@ -29,7 +29,7 @@ from tetraodon.inference.graphical_model import (
     one_of,
 )
 from tetraodon.mechanism.one_scale import Direct
-from tetraodon.mechanism.strategy import Strategy
+from tetraodon.mechanism.strategy import Strategy, contribution_of
 from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
@@ -53,7 +53,7 @@ TURNS, FIRST_SHARE = 6, 0.7
 
 
 @dataclass(frozen=True)
-class ChosenForRecords(Direct):
+class AdaptiveMarginals(Direct):
     """Noise on tables that are chosen for what is not told yet."""
 
     name = "chosen"
@@ -85,7 +85,14 @@ class ChosenForRecords(Direct):
 
     def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
         choose = partial(choose_by_score, coins=permit.coins)
-        return draw_tables(_tables(measurement), exact, measurement.scale, measurement.noise, permit.noise, choose)
+        return draw_tables(
+            contribution_of(measurement.query, ChosenTables),
+            exact,
+            measurement.scale,
+            measurement.noise,
+            permit.noise,
+            choose,
+        )
 
     def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
         """The tables that are farthest off, one after the other."""
@@ -96,20 +103,21 @@ class ChosenForRecords(Direct):
         def farthest(scores: Sequence[int], _: Fraction) -> int:
             return int(np.argmax(scores))
 
-        return draw_tables(_tables(measurement), exact, measurement.scale, measurement.noise, silent, farthest)
+        return draw_tables(
+            contribution_of(measurement.query, ChosenTables),
+            exact,
+            measurement.scale,
+            measurement.noise,
+            silent,
+            farthest,
+        )
 
     def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
         tables = measurement.query.contribution
         return isinstance(tables, ChosenTables) and tables.told(numbers)
 
 
-CHOSEN = ChosenForRecords()
-
-
-def _tables(measurement: Measurement) -> ChosenTables:
-    found = measurement.query.contribution
-    assert isinstance(found, ChosenTables)
-    return found
+AIM = AdaptiveMarginals()
 
 
 def _is_free(split: Split, policy: Policy) -> bool:

@@ -15,7 +15,7 @@ from tetraodon.certificate.nonlinear_loss import ranks_of
 from tetraodon.exact.arrays import Ints
 from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy
+from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy, contribution_of
 from tetraodon.noise.joint_exponential import MOST_RECORDS, draw_by_rank, rank_reach, usual_error
 from tetraodon.noise.sparse_sampling import MOST_VALUES
 from tetraodon.policy.policy import Policy
@@ -52,18 +52,18 @@ class ByRank(Mechanism):
 
         Why   a cut lies between two records, so that one of the two is meant; that is off by half a record, squared.
         """
-        return math.hypot(usual_error(len(at.told(Ranks).shares)) * float(at.scale), math.sqrt(1 / 2))
+        return math.hypot(usual_error(len(at.contribution(Ranks).shares)) * float(at.scale), math.sqrt(1 / 2))
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
-        ranks = at.told(Ranks)
+        ranks = at.contribution(Ranks)
         return rank_reach(len(ranks.shares), ranks.size, at.scale, confidence)
 
     def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
-        ranks = _ranks(measurement)
+        ranks = contribution_of(measurement.query, Ranks)
         return draw_by_rank(exact, ranks.size, ranks.shares, measurement.scale, permit.coins)
 
     def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
-        return _ranks(measurement).truth(exact)
+        return contribution_of(measurement.query, Ranks).truth(exact)
 
     def could_tell(self, measurement: Measurement, numbers: Ints) -> bool:
         ranks = ranks_of(measurement.query)
@@ -71,15 +71,9 @@ class ByRank(Mechanism):
 
     def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
         """The values; how far their ranks are off is proved for as many records as `MOST_RECORDS`."""
-        ranks, many = _ranks(measurement), any(int(array.sum()) > MOST_RECORDS for array in exact)
+        ranks, many = contribution_of(measurement.query, Ranks), any(int(array.sum()) > MOST_RECORDS for array in exact)
         off = math.inf if many else rank_reach(len(ranks.shares), ranks.size, measurement.scale, CONFIDENCE)
         return MeasuredSum(numbers, ranks.unit, False, lambda _: off)
 
 
 RANKS = ByRank()
-
-
-def _ranks(measurement: Measurement) -> Ranks:
-    found = ranks_of(measurement.query)
-    assert found is not None
-    return found

@@ -30,7 +30,7 @@ from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything,
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.contribution import One
+from tetraodon.query.contribution import Among, One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.query import MeasuredSum, Query, Reading
 from tetraodon.query.records_where import Kept, RecordsWhere
@@ -90,7 +90,7 @@ def _among(graph: AttributeGraph, kept: Kept) -> AttributeGraph:
 
 # -- strategy ---------------------------------------------------------------------------------------
 
-Told = TypeVar("Told")
+Kind = TypeVar("Kind")
 Measured: TypeAlias = tuple[Ints, ...]
 """The noisy numbers of one strategy, an array for each measurement, in its units."""
 Ends: TypeAlias = tuple[Ints, ...]
@@ -149,6 +149,14 @@ class Strategy:
         return tuple(scale * weight for weight in self.weights) or (scale,) * len(self.noisy)
 
 
+def contribution_of(query: LinearQuery, kind: type[Kind]) -> Kind:
+    """What each record adds to a query that a mechanism made of this kind, apart from any condition."""
+    given = query.contribution
+    found = given.inner if isinstance(given, Among) else given
+    assert isinstance(found, kind)
+    return found
+
+
 @dataclass(frozen=True)
 class Scaled:
     """A strategy at a scale of noise, over a domain: all that can be known of its errors before any data is seen."""
@@ -168,11 +176,9 @@ class Scaled:
     def mechanism(self) -> Mechanism:
         return self.strategy.mechanism
 
-    def told(self, kind: type[Told]) -> Told:
-        """What each record adds to the first that gets noise, which the mechanism made of this kind."""
-        found = self.strategy.noisy[0].contribution
-        assert isinstance(found, kind)
-        return found
+    def contribution(self, kind: type[Kind]) -> Kind:
+        """What each record adds to the first query that gets noise, which the mechanism made of this kind."""
+        return contribution_of(self.strategy.noisy[0], kind)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
