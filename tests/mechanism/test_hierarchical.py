@@ -17,14 +17,13 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from tests.query.test_smooth_running import running
 from tests.query.test_smooth_sums import made
-from tests.releases.made import kept
+from tests.releases.made import drawn, kept
 from tests.theory.largest_move import largest_move
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.gate import without_ledger
 from tetraodon.mechanism import hierarchical
 from tetraodon.mechanism.hierarchical import (
     HIERARCHICAL,
@@ -63,10 +62,8 @@ from tetraodon.query.contribution import One
 from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
-from tetraodon.releases.counting import count as counted
 from tetraodon.releases.least_epsilon import error_bound
-from tetraodon.releases.release import Release, infer
-from tetraodon.releases.run import noisy
+from tetraodon.releases.release import Release
 
 # -- hierarchical -----------------------------------------------------------------------------------
 # Strategies of smoothed counts: predicted errors against plain linear algebra, and the promised gains.
@@ -695,11 +692,7 @@ def table() -> pl.DataFrame:
 def releases(asked: td.Policy, table: pl.DataFrame) -> list[Release]:
     plan = td.plan(asked)
     assert plan.items[0].mechanism == "hierarchical"
-    exact = counted(plan, table)
-    return [
-        infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
-        for _ in range(RUNS)
-    ]
+    return drawn(plan, table, RUNS)
 
 
 @pytest.mark.parametrize("reach", [12, None])

@@ -12,13 +12,12 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 from tests.mechanism.test_hierarchical import variance_by_matrices
-from tests.releases.made import kept
+from tests.releases.made import drawn, kept
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import ReleaseError
 from tetraodon.exact.arrays import Bools, Floats
-from tetraodon.gate import without_ledger
 from tetraodon.mechanism import strategy_optimiser as dual_search
 from tetraodon.mechanism.hierarchical.fit import RunningFit
 from tetraodon.mechanism.registry import MECHANISMS, proposals
@@ -49,9 +48,6 @@ from tetraodon.query.contribution import WeightedSums
 from tetraodon.query.query import EveryRange, ListedRanges, RunningCounts
 from tetraodon.query.smooth import SmoothRunning, SmoothSums
 from tetraodon.releases.codec import measurement_document, measurement_from
-from tetraodon.releases.counting import count
-from tetraodon.releases.release import infer
-from tetraodon.releases.run import noisy
 
 # -- weighted ---------------------------------------------------------------------------------------
 # Weighted sums: what they cost against a listing of all steps, their errors against plain linear algebra, and that
@@ -225,10 +221,9 @@ def test_intervals_hold_the_truth(presence: str, budget: str, size: int) -> None
     plan = td.plan(here)
     assert plan["q"].mechanism == "weighted"
     assert isinstance(plan["q"].measurements[0].query.contribution, SmoothRunning) == (size == 100)
-    exact, permit = count(plan, TABLE), without_ledger(plan.certificate)
     truth, held = np.cumsum(np.bincount(TABLE["x"], minlength=size)), np.zeros(size)
-    for _ in range(RUNS):
-        answer = infer(plan, {"q": noisy(plan["q"], exact["q"], permit)}, "", "")["q"].to_polars()
+    for release in drawn(plan, TABLE, RUNS):
+        answer = release["q"].to_polars()
         held += (answer["lower"].to_numpy() <= truth) & (truth <= answer["upper"].to_numpy())
     assert held.min() >= FEWEST
 

@@ -11,10 +11,12 @@ import polars as pl
 
 import tetraodon as td
 from tetraodon.certificate.nonlinear_loss import choices_of
+from tetraodon.gate import without_ledger
 from tetraodon.mechanism.aim import draw_tables
 from tetraodon.query.linear import Measurement
 from tetraodon.releases.counting import count
 from tetraodon.releases.release import Release, infer
+from tetraodon.releases.run import noisy
 
 
 def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callable[[tuple[int, ...]], Any]) -> Release:
@@ -26,6 +28,13 @@ def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callab
         for item in plan
     }
     return infer(plan, measured, "2026-01-01", "1")
+
+
+def drawn(asked: td.Policy | td.Plan, table: pl.DataFrame, times: int) -> list[Release]:
+    """Releases of the same counts, with fresh noise each; nothing is charged, since nothing is published."""
+    plan = asked if isinstance(asked, td.Plan) else td.plan(asked)
+    exact, permit = count(plan, table), without_ledger(plan.certificate)
+    return [infer(plan, {i.name: noisy(i, exact[i.name], permit) for i in plan}, "", "") for _ in range(times)]
 
 
 def kept(asked: td.Policy | td.Plan, table: Any, home: Path, *, delta: Any = None) -> Release:
