@@ -40,7 +40,7 @@ from tetraodon.releases.release import Release, infer
 # Everything that was measured is estimated together: as dense least squares over the whole domain does it.
 
 SURE = Fraction(95, 100)
-COMBINED_POLICY: dict[str, Any] = {
+COMBINED: dict[str, Any] = {
     "tetraodon": 1,
     "dataset": "small",
     "individuals": "one row each",
@@ -87,7 +87,7 @@ TABLE = pl.DataFrame(
 
 def made(chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any], seed: int = 1) -> Release:
     items = [{"name": f"q{place}", **item} for place, item in enumerate(chosen)]
-    policy = td.load_policy({**COMBINED_POLICY, "presence": presence, "secrets": secrets, "release": items})
+    policy = td.load_policy({**COMBINED, "presence": presence, "secrets": secrets, "release": items})
     rng = np.random.default_rng(seed)
     return release_with(policy, TABLE, lambda shape: rng.integers(-30, 30, shape))
 
@@ -308,7 +308,7 @@ BUDGETS = [{"epsilon": 1}, {"rho": "1/50"}, {"epsilon": 1, "delta": 1e-6}]
 
 def quiet(chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any], budget: dict[str, Any]) -> Release:
     items = [{"name": f"q{place}", **item} for place, item in enumerate(chosen)]
-    document = {**POLICY, "presence": presence, "secrets": secrets, "budget": budget, "release": items}
+    document = {**COMBINED, "presence": presence, "secrets": secrets, "budget": budget, "release": items}
     return release_with(td.load_policy(document), TABLE, silent)
 
 
@@ -350,7 +350,7 @@ def test_errors_together_are_those_of_dense_least_squares(
 def test_every_kind_is_made_better_by_a_second_one_like_it() -> None:
     """Two equal measurements have half the variance: so nothing is left out by mistake."""
     for item in ITEMS:
-        plan = td.plan({**POLICY, "presence": "secret", "release": [{"name": name, **item} for name in ("a", "b")]})
+        plan = td.plan({**COMBINED, "presence": "secret", "release": [{"name": name, **item} for name in ("a", "b")]})
         told = td.joint_errors(plan)
         assert {*told} == {"a", "b"}
         assert all(told[one.name] <= one.expected_error / math.sqrt(2) * (1 + 1e-6) for one in plan)
@@ -358,7 +358,7 @@ def test_every_kind_is_made_better_by_a_second_one_like_it() -> None:
 
 def test_what_is_alone_or_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     one = {"name": "a", "cdf": "age"}
-    alone = {**POLICY, "presence": "public", "release": [one]}
+    alone = {**COMBINED, "presence": "public", "release": [one]}
     both = {**alone, "release": [one, {"name": "b", "histogram": ["age"]}]}
     assert td.joint_errors(td.plan(alone)) == {}
     assert {*td.joint_errors(td.plan(both))} == {"a", "b"}
