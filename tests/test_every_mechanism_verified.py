@@ -16,8 +16,8 @@ import pytest
 import tetraodon as td
 from tetraodon import pufferfish as pf
 from tetraodon.certificate.correlated_records import certify_release
-from tetraodon.mechanism.direct import EXACT
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
+from tetraodon.mechanism.one_scale import EXACT
 from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy

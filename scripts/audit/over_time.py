@@ -29,7 +29,7 @@ from tetraodon.ledger.account import JOINTLY
 from tetraodon.policy.policy import Policy
 from tetraodon.releases.counting import selected
 from tetraodon.releases.plan import Plan
-from tetraodon.releases.reprice import check_same_data
+from tetraodon.releases.pricing import check_same_data
 
 MOST = 4
 """Releases of one table."""

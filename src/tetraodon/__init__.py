@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tetraodon.releases.least_epsilon import plan_for_error as plan_for_error
     from tetraodon.releases.plan import Plan as Plan, plan as plan
     from tetraodon.releases.release import Release as Release
-    from tetraodon.releases.reprice import reprice as reprice
+    from tetraodon.releases.pricing import reprice as reprice
     from tetraodon.releases.run import release as release
     from tetraodon.releases.simulated import synthesize as synthesize
     from tetraodon.releases.verify import Verification as Verification
@@ -69,7 +69,7 @@ _NAMES = {
     "tetraodon.releases.least_epsilon": "plan_for_error",
     "tetraodon.releases.plan": "Plan plan",
     "tetraodon.releases.release": "Release",
-    "tetraodon.releases.reprice": "reprice",
+    "tetraodon.releases.pricing": "reprice",
     "tetraodon.releases.run": "release",
     "tetraodon.releases.simulated": "synthesize",
     "tetraodon.releases.verify": "Verification",

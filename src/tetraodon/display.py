@@ -14,8 +14,8 @@ from typing import Any
 class Sentences:
     """Sentences from the macros of a Jinja template, filled with facts.
 
-    In the template every dash at the beginning of a line begins a sentence, on as many lines as it takes; a line break
-    and the blanks around it are one blank. `names` are the functions and constants that the template may use.
+    A line break in the template and the blanks around it are one blank. A dash at the beginning of a line begins a
+    sentence of its own. `names` are the functions and constants that the template may use.
     """
 
     BEGIN = "\x1e"
@@ -25,14 +25,21 @@ class Sentences:
         self._path, self._names = template, names
 
     def __call__(self, macro: str, *facts: Any) -> tuple[str, ...]:
-        """The sentences that a macro makes of some facts."""
-        text = getattr(self._macros, macro)(*facts)
-        return tuple(re.sub(r"\s*\n\s*", " ", sentence).strip() for sentence in text.split(self.BEGIN)[1:])
+        """The sentences that a macro makes of some facts, one for each dash."""
+        return tuple(map(self._on_one_line, getattr(self._macros, macro)(*facts).split(self.BEGIN)[1:]))
 
     def one(self, macro: str, *facts: Any) -> str:
         """The only sentence of a macro."""
         [sentence] = self(macro, *facts)
         return sentence
+
+    def text(self, macro: str, *facts: Any) -> str:
+        """All that a macro without dashes makes of some facts."""
+        return self._on_one_line(getattr(self._macros, macro)(*facts))
+
+    @staticmethod
+    def _on_one_line(text: str) -> str:
+        return re.sub(r"\s*\n\s*", " ", text).strip()
 
     @cached_property
     def _macros(self) -> Any:

@@ -22,7 +22,7 @@ from scripts.audit.ranks import rank_loss
 
 import tetraodon as td
 from tetraodon.certificate.correlated_records import certify_release
-from tetraodon.mechanism.direct import EXACT
+from tetraodon.mechanism.one_scale import EXACT
 from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.secret_graph import ABSENT

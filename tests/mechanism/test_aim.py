@@ -12,7 +12,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import Refused
-from tetraodon.mechanism.aim import CHOSEN, draw_tables
+from tetraodon.mechanism.aim import AIM, draw_tables
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.linear import LinearQuery, Measurement, Split
@@ -77,7 +77,7 @@ def test_without_noise_what_goes_together_is_chosen_first() -> None:
     real = people().to_numpy()
     domain = td.load_policy(POLICY).domain
     counted = LinearQuery(tables).counted(domain, real, np.ones(len(real), np.int64))
-    given, chosen = tables.tables(CHOSEN.without_noise(Measurement(LinearQuery(tables), Fraction(10)), counted))
+    given, chosen = tables.tables(AIM.without_noise(Measurement(LinearQuery(tables), Fraction(10)), counted))
     assert chosen[0][0] == (0, 1, 2)
     cells = np.ravel_multi_index(tuple(real[:, :3].T), (4, 4, 4))
     assert chosen[0][1].tolist() == np.bincount(cells, minlength=64).tolist()
@@ -89,7 +89,7 @@ def test_nothing_is_left_to_choose() -> None:
     wide = ChosenTables(tuple(map(Split, "abc")), (2, 2, 2), 3, 1, total=True)
     for one, pairs in ((tables, 1), (wide, 1)):
         measured = Measurement(LinearQuery(one), Fraction(1))
-        told = CHOSEN.without_noise(measured, np.zeros((0, len(one.sizes) + 1), np.int64))
+        told = AIM.without_noise(measured, np.zeros((0, len(one.sizes) + 1), np.int64))
         assert one.could_tell(told, Fraction(1))
         assert len(one.tables(told)[1]) == pairs
 

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.releases.made import drawn, kept
 
 import tetraodon as td
 from tetraodon.errors import QueryError
-from tetraodon.gate import without_ledger
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.edge_noise import (
     BRANCHES,
@@ -33,9 +33,6 @@ from tetraodon.policy.attribute_graph import Pairs
 from tetraodon.query.contribution import Beyond, One
 from tetraodon.query.edge_flows import PARTS, FlowLine, Flows
 from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.releases.counting import count
-from tetraodon.releases.release import Release, infer
-from tetraodon.releases.run import noisy
 
 # -- branches ---------------------------------------------------------------------------------------
 # Noise along the steps of trees of secrets, against every matrix written out. False alarms: coverage of each of 9
@@ -139,10 +136,9 @@ def test_intervals_hold_the_truth() -> None:
     table = pl.DataFrame({"x": [NAMES[i * i % 9] for i in range(300)], "sex": ["f"] * 300})
     truth = np.array([table["x"].to_list().count(name) for name in NAMES])
     plan = td.plan(policy())
-    exact, permit = count(plan, table), without_ledger(plan.certificate)
     held = np.zeros(9, np.int64)
-    for _ in range(RUNS):
-        columns = infer(plan, {"h": noisy(plan["h"], exact["h"], permit)}, "", "")["h"].columns
+    for release in drawn(plan, table, RUNS):
+        columns = release["h"].columns
         held += (columns["lower"] <= truth) & (truth <= columns["upper"])
         assert columns["count"].sum() == 300
         assert columns["count"][7:].tolist() == truth[7:].tolist()
@@ -152,11 +148,8 @@ def test_intervals_hold_the_truth() -> None:
 def test_a_folder_is_released_and_verified(tmp_path: Path) -> None:
     table = pl.DataFrame({"x": NAMES * 20, "sex": ["f", "m"] * 90})
     here = policy(release=[{"name": "h", "histogram": ["x", "sex"]}])
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open(here.dataset, 1, here.document)
-        made = td.release(here, table, ledger=ledger, out=tmp_path / "out")
+    made = kept(here, table, tmp_path)
     assert made.plan["h"].mechanism == "branches"
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
     assert float(made.ask("x = 'v8'")) == 20
 
 
@@ -280,20 +273,13 @@ def test_both_kinds_of_borders_share_a_step_that_crosses_both() -> None:
     assert error(Fraction(1)) <= min(error(Fraction(11, 10)), error(Fraction(10, 11))) * (1 + 1e-4)
 
 
-def releases(asked: td.Policy, table: pl.DataFrame, runs: int = EDGES_RUNS) -> list[Release]:
-    plan = td.plan(asked)
-    exact = count(plan, table)
-    permit = without_ledger(plan.certificate)
-    return [infer(plan, {i.name: noisy(i, exact[i.name], permit) for i in plan}, "", "") for _ in range(runs)]
-
-
 @pytest.mark.parametrize("changes", [{}, {"budget": {"epsilon": 1, "delta": "1e-6"}}])
 def test_errors_are_as_planned_and_intervals_hold(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(MECHANISMS, "grid")
     coins = np.random.default_rng(3)
     codes = np.clip(np.rint(coins.normal([10, 30], [4, 15], (1500, 2))), 0, [19, 69]).astype(np.int64)
     asked = policy_of_edges((20, 70), **changes)
-    made = releases(asked, pl.DataFrame({"x": codes[:, 0], "y": codes[:, 1]}))
+    made = drawn(asked, pl.DataFrame({"x": codes[:, 0], "y": codes[:, 1]}), EDGES_RUNS)
     item = made[0].plan["m"]
     assert item.mechanism == "edges"
     ends = np.sort(coins.integers(0, [[[20]], [[70]]], (2, 300, 2)), axis=2)
@@ -314,7 +300,7 @@ def test_errors_are_as_planned_and_intervals_hold(changes: dict[str, Any], monke
 def test_another_table_tells_of_the_map_too() -> None:
     table = pl.DataFrame({"x": [code % 6 for code in range(400)], "y": [code % 7 for code in range(400)]})
     items = [{"name": "m", "rectangles": ["x", "y"]}, {"name": "h", "histogram": "x", "share": 9}]
-    [made] = releases(policy_of_edges((6, 7), release=items), table, 1)
+    [made] = drawn(policy_of_edges((6, 7), release=items), table, 1)
     assert made.plan["m"].mechanism == "edges"
     strip = made["m"].rectangle(x=(2, 3))
     mask = np.zeros((6, 7), np.bool_)
@@ -326,12 +312,9 @@ def test_another_table_tells_of_the_map_too() -> None:
 def test_a_folder_is_released_and_verified_edges(tmp_path: Path) -> None:
     table = pl.DataFrame({"x": [code % 30 for code in range(900)], "y": [code % 70 for code in range(900)]})
     here = policy_of_edges((30, 70))
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open(here.dataset, 1, here.document)
-        made = td.release(here, table, ledger=ledger, out=tmp_path / "out")
+    made = kept(here, table, tmp_path)
     assert made.plan["m"].mechanism == "edges"
     assert flows_of(made.plan["m"].scaled(here.domain)).first.width
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
 
 
 def test_a_bound_does_not_keep_others_from_rising() -> None:

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.releases.made import drawn
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import DomainError, QueryError, Refused
-from tetraodon.gate import without_ledger
 from tetraodon.mechanism import grid as least_squares
 from tetraodon.mechanism.grid import GRID, GridFit, Side, all_ranges, grid_fit, role_of
 from tetraodon.mechanism.registry import MECHANISMS
@@ -26,10 +26,7 @@ from tetraodon.noise import laplace_variance
 from tetraodon.query.contribution import Prefix
 from tetraodon.query.kinds import cdf, rectangles
 from tetraodon.query.linear import LinearQuery, splits
-from tetraodon.releases.counting import count
 from tetraodon.releases.least_epsilon import error_bound
-from tetraodon.releases.release import Release, infer
-from tetraodon.releases.run import noisy
 
 # -- grid -------------------------------------------------------------------------------------------
 # Released maps: measured errors against planned ones, intervals that hold the truth, rectangles that agree. False
@@ -67,15 +64,6 @@ def table(codes: np.ndarray) -> pl.DataFrame:
     return pl.DataFrame({"x": codes[:, 0] + 10, "y": codes[:, 1] / 10, "kind": ["day"] * len(codes)})
 
 
-def releases(asked: td.Policy, table: pl.DataFrame, runs: int = RUNS) -> list[Release]:
-    plan = td.plan(asked)
-    exact = count(plan, table)
-    return [
-        infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
-        for _ in range(runs)
-    ]
-
-
 def some_rectangles() -> tuple[np.ndarray, np.ndarray]:
     ends = np.sort(np.random.default_rng(4).integers(0, [[[40]], [[30]]], (2, 300, 2)), axis=2)
     return ends[:, :, 0].T, ends[:, :, 1].T
@@ -94,7 +82,7 @@ def test_errors_are_as_planned_and_intervals_hold(
     asked = policy(**changes)
     low, high = some_rectangles()
     truth = box_sums(np.histogram2d(*codes.T, bins=[range(41), range(31)])[0], low.T, high.T)
-    made = releases(asked, table)
+    made = drawn(asked, table, RUNS)
     item = made[0].plan["m"]
     assert item.mechanism == "grid"
     y = asked.domain["y"]
@@ -117,7 +105,7 @@ def test_errors_are_as_planned_and_intervals_hold(
 
 
 def test_one_rectangle_is_what_the_cells_say(table: pl.DataFrame) -> None:
-    [made] = releases(policy(), table, 1)
+    [made] = drawn(policy(), table, 1)
     answer = made["m"]
     one = answer.rectangle(x=(12, 30), y=("0.3", "1.5"))
     many = answer.rectangles_many({"x": ([12], [30]), "y": (["0.3"], ["1.5"])})
@@ -149,7 +137,7 @@ def td_confidence() -> Any:
 
 
 def test_rectangles_outside_the_map_are_refused(table: pl.DataFrame) -> None:
-    [made] = releases(policy(), table, 1)
+    [made] = drawn(policy(), table, 1)
     answer = made["m"]
     with pytest.raises(QueryError, match="no side"):
         answer.rectangle(z=(0, 1))
@@ -161,7 +149,7 @@ def test_rectangles_outside_the_map_are_refused(table: pl.DataFrame) -> None:
         answer.rectangles_many({"x": (np.array([0]), np.array([12]))})
     with pytest.raises(QueryError, match="as many"):
         answer.rectangles_many({"x": ([12], [30, 31])})
-    [other] = releases(policy(release=[{"name": "h", "histogram": "x"}]), table, 1)
+    [other] = drawn(policy(release=[{"name": "h", "histogram": "x"}]), table, 1)
     with pytest.raises(QueryError, match="not a map"):
         other["h"].rectangle(x=(12, 30))
 

@@ -17,22 +17,26 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from tests.query.test_smooth_running import running
 from tests.query.test_smooth_sums import made
+from tests.releases.made import drawn, kept
 from tests.theory.largest_move import largest_move
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.gate import without_ledger
+from tetraodon.mechanism import hierarchical
 from tetraodon.mechanism.hierarchical import (
     HIERARCHICAL,
+    POINTS,
+    Shape,
+    best_shape,
     fit_of,
-    intervals,
     largest_reach,
+    mean_range_variance,
     range_reach,
     running_noise,
     running_variance_bounds,
-    shape_search,
+    sample,
     strategy_of,
     sum_reach,
 )
@@ -47,7 +51,6 @@ from tetraodon.mechanism.hierarchical.fit import (
     prefix_bins,
     prefix_forms,
 )
-from tetraodon.mechanism.hierarchical.shape_search import POINTS, Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise import laplace_variance
@@ -59,10 +62,8 @@ from tetraodon.query.contribution import One
 from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
-from tetraodon.releases.counting import count as counted
 from tetraodon.releases.least_epsilon import error_bound
-from tetraodon.releases.release import Release, infer
-from tetraodon.releases.run import noisy
+from tetraodon.releases.release import Release
 
 # -- hierarchical -----------------------------------------------------------------------------------
 # Strategies of smoothed counts: predicted errors against plain linear algebra, and the promised gains.
@@ -585,9 +586,9 @@ SHAPES = [
 ]
 
 
-def _problem(size: int, reach: int, shape: Shape) -> shape_search._Shares:
+def _problem(size: int, reach: int, shape: Shape) -> hierarchical._Shares:
     bins, running = (tuple(w for w, _ in part) for part in (shape.bins, shape.running))
-    return shape_search._Shares(size, reach, bins, running, shape.noise)
+    return hierarchical._Shares(size, reach, bins, running, shape.noise)
 
 
 @pytest.mark.parametrize(("size", "reach", "shape"), SHAPES)
@@ -634,7 +635,7 @@ def test_long_attributes_are_searched_through_short_ones(size: int, reach: int) 
     shape = best_shape(size, reach)
     assert shape is not None
     widths = [*shape.bins, *shape.running]
-    assert shape.bins[0][0] == shape_search.KINDS[LAPLACE].lift
+    assert shape.bins[0][0] == hierarchical.KINDS[LAPLACE].lift
     equal = 1 / (1 + len(widths))
     plain = Shape(equal, tuple((w, equal) for w, _ in shape.bins), tuple((w, equal) for w, _ in shape.running))
     places = sample(size, 30)
@@ -691,11 +692,7 @@ def table() -> pl.DataFrame:
 def releases(asked: td.Policy, table: pl.DataFrame) -> list[Release]:
     plan = td.plan(asked)
     assert plan.items[0].mechanism == "hierarchical"
-    exact = counted(plan, table)
-    return [
-        infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
-        for _ in range(RUNS)
-    ]
+    return drawn(plan, table, RUNS)
 
 
 @pytest.mark.parametrize("reach", [12, None])
@@ -754,7 +751,7 @@ def test_shortcuts_never_promise_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert largest_reach(at, sure, ranges=False) >= exact.max()
     assert error_bound(item, td.load_policy(policy(12).document), sure) >= exact.max()
     assert sum_reach(at, np.zeros(INTERVALS_SIZE, np.bool_), sure) == 0.0
-    monkeypatch.setattr(intervals, "EXACT_SIZE", 10)
+    monkeypatch.setattr(hierarchical, "EXACT_SIZE", 10)
     running_noise.cache_clear()
     assert (at.strategy.noise.reach(*running_noise(at), sure) >= exact - 1e-4).all()
     running_noise.cache_clear()
@@ -771,10 +768,7 @@ def test_noise_adds_up_to_the_variance() -> None:
 
 def test_a_release_is_written_read_and_verified(table: pl.DataFrame, tmp_path: Path) -> None:
     asked = policy(12, release=[{"name": "run", "cdf": "x"}, {"name": "bands", "ranges": {"x": [[0, 50], [51, 149]]}}])
-    book = td.Ledger(tmp_path / "ledger.db")
-    book.open(asked.dataset, 2, asked.document)
-    made = td.release(td.plan(asked), table, ledger=book, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    made = kept(td.plan(asked), table, tmp_path)
     again = td.load_release(tmp_path / "out")
     assert again["run"].columns["at_most"] == pytest.approx(made["run"].columns["at_most"])
     assert again.plan["run"].strategy == made.plan["run"].strategy

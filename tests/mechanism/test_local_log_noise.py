@@ -237,18 +237,6 @@ PAY = {"name": "paid", "total": "wage", "noise": "levels"}
 WAGE = Attribute("wage", Integers(100, 10_000_000))
 
 
-def policy_of_levels(*items: dict[str, Any], **changes: Any) -> td.Policy:
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"wage": {"integer": [100, 10_000_000], "unit": "EUR"}, "s": ["f", "m"]},
-        "secrets": {"wage": {"within": "10%"}, "s": "public"},
-        "budget": {"epsilon": 1},
-        "release": list(items) or [PAY],
-    }
-    return td.load_policy({**document, **changes})
-
-
 def wages_of_levels(n: int) -> Ints:
     return np.exp(np.random.default_rng(7).normal(7.4, 0.6, n)).astype(np.int64)
 
@@ -262,10 +250,9 @@ def drawn(values: Ints, epsilon: Fraction, times: int) -> TotalOfLevels:
     return TotalOfLevels(sums, scale, noisy, np.full(times, len(values)))
 
 
-def test_the_journey_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_journey_levels() -> None:
     """False-alarm rate below 1e-9 for what is about noise: errors of 40 scales."""
-    monkeypatch.chdir(tmp_path)
-    asked = policy_of_levels(PAY, {"name": "each", "mean": "wage", "noise": "levels", "by": "s"}, budget={"epsilon": 8})
+    asked = policy(PAY, {"name": "each", "mean": "wage", "noise": "levels", "by": "s"}, budget={"epsilon": 8})
     plan = td.plan(asked)
     assert [item.mechanism for item in plan] == ["levels", "levels"]
     assert plan.certificate.exact
@@ -273,9 +260,7 @@ def test_the_journey_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert plan["paid"].expected_error == pytest.approx(29.7 / 4, rel=1e-2)
     given = wages_of_levels(400)
     table = polars.DataFrame({"wage": given, "s": np.where(np.arange(400) % 2, "f", "m")})
-    with td.Ledger("sqlite:///ledger.db") as ledger:
-        ledger.open("d", 1000, asked.document)
-    made = td.release(asked, table, ledger="sqlite:///ledger.db", out="out")
+    made = released(asked, table, "out")
     ((total,), (lower,), (upper,)) = (made["paid"].columns[name] for name in ("total", "lower", "upper"))
     assert lower <= total <= upper
     assert abs(total - given.sum()) < 40 * given.max() / 11 / 4
@@ -355,9 +340,9 @@ def test_without_noise_the_sum_is_exact() -> None:
 )
 def test_what_it_cannot_do_is_refused_levels(item: dict[str, Any], changes: dict[str, Any], what: str) -> None:
     with pytest.raises(Refused, match=what):
-        td.plan(policy_of_levels(PAY | item, **changes))
+        td.plan(policy(PAY | item, **changes))
 
 
 def test_no_weights() -> None:
     with pytest.raises(PolicyError, match="noise"):
-        policy_of_levels(PAY | {"weight": "wage"})
+        policy(PAY | {"weight": "wage"})

@@ -17,7 +17,6 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Floats
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.direct import free_totals
 from tetraodon.mechanism.marginals import (
     MARGINS,
     MOST_SETS,
@@ -29,6 +28,7 @@ from tetraodon.mechanism.marginals import (
     table_errors,
     table_parts,
 )
+from tetraodon.mechanism.one_scale import free_totals
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise import laplace_variance
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE

@@ -20,11 +20,20 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.inference.consistency import common_coarsening
-from tetraodon.mechanism.direct import DIRECT, EXACT, free_totals, known_totals
-from tetraodon.mechanism.identity import IDENTITY, _independent, each_prefix, each_range
-from tetraodon.mechanism.ordered import ORDERED
+from tetraodon.mechanism.one_scale import (
+    DIRECT,
+    EXACT,
+    IDENTITY,
+    ORDERED,
+    OneScale,
+    _independent,
+    each_prefix,
+    each_range,
+    free_totals,
+    known_totals,
+)
 from tetraodon.mechanism.registry import MECHANISMS, mechanism_named, proposals
-from tetraodon.mechanism.strategy import Mechanism, OneScale, Scaled, Strategy, policy_among
+from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy, policy_among
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.load import load_policy

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 from tests.mechanism.test_hierarchical import variance_by_matrices
+from tests.releases.made import drawn, kept
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import ReleaseError
 from tetraodon.exact.arrays import Bools, Floats
-from tetraodon.gate import without_ledger
 from tetraodon.mechanism import strategy_optimiser as dual_search
 from tetraodon.mechanism.hierarchical.fit import RunningFit
 from tetraodon.mechanism.registry import MECHANISMS, proposals
@@ -48,9 +48,6 @@ from tetraodon.query.contribution import WeightedSums
 from tetraodon.query.query import EveryRange, ListedRanges, RunningCounts
 from tetraodon.query.smooth import SmoothRunning, SmoothSums
 from tetraodon.releases.codec import measurement_document, measurement_from
-from tetraodon.releases.counting import count
-from tetraodon.releases.release import infer
-from tetraodon.releases.run import noisy
 
 # -- weighted ---------------------------------------------------------------------------------------
 # Weighted sums: what they cost against a listing of all steps, their errors against plain linear algebra, and that
@@ -224,59 +221,63 @@ def test_intervals_hold_the_truth(presence: str, budget: str, size: int) -> None
     plan = td.plan(here)
     assert plan["q"].mechanism == "weighted"
     assert isinstance(plan["q"].measurements[0].query.contribution, SmoothRunning) == (size == 100)
-    exact, permit = count(plan, TABLE), without_ledger(plan.certificate)
     truth, held = np.cumsum(np.bincount(TABLE["x"], minlength=size)), np.zeros(size)
-    for _ in range(RUNS):
-        answer = infer(plan, {"q": noisy(plan["q"], exact["q"], permit)}, "", "")["q"].to_polars()
+    for release in drawn(plan, TABLE, RUNS):
+        answer = release["q"].to_polars()
         held += (answer["lower"].to_numpy() <= truth) & (truth <= answer["upper"].to_numpy())
     assert held.min() >= FEWEST
 
 
-def test_it_is_released_read_back_verified_and_asked(tmp_path: Path) -> None:
-    domain = {
-        "attributes": {"x": {"integer": [0, 15]}, "g": ["a", "b"]},
-        "secrets": {"x": {"within": 4}, "g": "public"},
-    }
-    here = policy(**domain, release=[{"name": "q", "quantiles": "x", "bounds": True, "at": [0.5], "by": "g"}])
-    book = td.Ledger(tmp_path / "ledger.db")
-    book.open(here.dataset, 1, here.document)
+BY_GROUP = {
+    "attributes": {"x": {"integer": [0, 15]}, "g": ["a", "b"]},
+    "secrets": {"x": {"within": 4}, "g": "public"},
+    "release": [{"name": "q", "quantiles": "x", "bounds": True, "at": [0.5], "by": "g"}],
+}
+LONG = {"size": 300, "presence": "public", "budget": {"rho": "1/2"}}
+TOO_LONG = {"kernel": " ".join(["1"] * 601)}
+
+
+@pytest.mark.parametrize(
+    ("here", "kind", "said", "damages"),
+    [
+        (policy(**BY_GROUP), WeightedSums, "weighted sums", []),
+        (
+            policy(**LONG, release=[{"name": "q", "ranges": "x"}]),
+            SmoothSums,
+            "weighted sums",
+            [
+                TOO_LONG,
+                {"kernel": "0"},
+                {"width": 3},
+                {"width": 301},
+                {"parts": 0},
+                {"single": " ".join(["0"] * 300)},
+                {"rows": []},
+                {"rows": [" ".join([str(2**31)] * 151)]},
+            ],
+        ),
+        (
+            policy({"within": 3}, **LONG),
+            SmoothRunning,
+            "each with some of those around it",
+            [TOO_LONG, {"kernel": "0"}, {"kernel": str(2**31)}, {"parts": 0}],
+        ),
+    ],
+)
+def test_it_is_released_read_back_verified_and_asked(
+    here: Policy, kind: type, said: str, damages: list[dict[str, Any]], tmp_path: Path
+) -> None:
     plan = td.plan(here)
     assert plan["q"].mechanism == "weighted"
-    table = TABLE.with_columns(g=pl.Series(["a", "b"] * 450))
-    td.release(plan, table, ledger=book, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
-    loaded = td.load_release(tmp_path / "out")
-    assert loaded.plan["q"].expected_error == plan["q"].expected_error
-    inside = loaded.ask("x < 8 and g = 'a'")
-    assert inside.lower <= inside.value <= inside.upper
-    assert "weighted sums" in (tmp_path / "out" / "report.html").read_text()
-
-
-def test_gaussian_sums_between_knots_are_released_read_back_verified_and_asked(tmp_path: Path) -> None:
-    here = policy(size=300, presence="public", budget={"rho": "1/2"}, release=[{"name": "q", "ranges": "x"}])
-    book = td.Ledger(tmp_path / "ledger.db")
-    book.open(here.dataset, 10, here.document, delta=here.delta)
-    plan = td.plan(here)
-    sums = plan["q"].measurements[0].query.contribution
-    assert isinstance(sums, SmoothSums)
-    assert (plan["q"].mechanism, sums.width) == ("weighted", 2)
-    td.release(plan, TABLE, ledger=book, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    assert isinstance(plan["q"].measurements[0].query.contribution, kind)
+    kept(plan, TABLE.with_columns(g=pl.Series(["a", "b"] * 450)), tmp_path)
     loaded = td.load_release(tmp_path / "out")
     assert loaded.plan["q"].expected_error == pytest.approx(plan["q"].expected_error, rel=1e-12)
-    inside = loaded.ask("x < 100")
+    inside = loaded.ask("x < 8 and g = 'a'" if kind is WeightedSums else "x < 100")
     assert inside.lower <= inside.value <= inside.upper
+    assert said in (tmp_path / "out" / "report.html").read_text()
     document = measurement_document(plan["q"].measurements[0])
-    for damaged in (
-        {"kernel": " ".join(["1"] * 601)},
-        {"kernel": "0"},
-        {"width": 3},
-        {"width": 301},
-        {"parts": 0},
-        {"single": " ".join(["0"] * 300)},
-        {"rows": []},
-        {"rows": [" ".join([str(2**31)] * 151)]},
-    ):
+    for damaged in damages:
         broken = {**document, "counts": {**document["counts"], **damaged}}
         with pytest.raises(ReleaseError, match="does not describe its measurements"):
             measurement_from(broken, plan["q"].item.query, here.domain)
@@ -589,24 +590,3 @@ def test_running_sums_go_with_groups_and_longer_attributes() -> None:
     error = Scaled(at, Fraction(10000), here.domain).expected_error(here.items[0].query)
     assert 2 * float(found.rho or 0) * error**2 == pytest.approx(2 * best_spectrum(20)[1], rel=0.01)
     assert not proposed(policy({"within": 300}, size=9000, presence="public", budget={"rho": "1/2"}))
-
-
-def test_running_sums_are_released_read_back_verified_and_asked(tmp_path: Path) -> None:
-    here = policy({"within": 3}, size=300, presence="public", budget={"rho": "1/2"})
-    book = td.Ledger(tmp_path / "ledger.db")
-    book.open(here.dataset, 10, here.document, delta=here.delta)
-    plan = td.plan(here)
-    sums = plan["q"].measurements[0].query.contribution
-    assert isinstance(sums, SmoothRunning)
-    td.release(plan, TABLE, ledger=book, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
-    loaded = td.load_release(tmp_path / "out")
-    assert loaded.plan["q"].expected_error == pytest.approx(plan["q"].expected_error, rel=1e-12)
-    inside = loaded.ask("x < 100")
-    assert inside.lower <= inside.value <= inside.upper
-    document = measurement_document(plan["q"].measurements[0])
-    for damaged in ({"kernel": " ".join(["1"] * 601)}, {"kernel": "0"}, {"kernel": str(2**31)}, {"parts": 0}):
-        broken = {**document, "counts": {**document["counts"], **damaged}}
-        with pytest.raises(ReleaseError, match="does not describe its measurements"):
-            measurement_from(broken, plan["q"].item.query, here.domain)
-    assert "each with some of those around it" in (tmp_path / "out" / "report.html").read_text()

@@ -21,15 +21,16 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.releases.made import kept
 
 import tetraodon as td
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
 from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.direct import free_totals
+from tetraodon.mechanism.one_scale import OneScale, free_totals
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.mechanism.strategy import Measured, OneScale, Scaled, Strategy
+from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.policy import Policy
@@ -138,10 +139,7 @@ def test_its_intervals_hold_the_truth() -> None:
 @pytest.mark.usefixtures("registered")
 def test_it_is_released_read_verified_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = td.load_policy(POLICY)
-    book = td.Ledger(tmp_path / "ledger.db")
-    book.open(policy.dataset, 2, policy.document)
-    made = td.release(td.plan(policy), TABLE, ledger=book, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    made = kept(td.plan(policy), TABLE, tmp_path)
     again = td.load_release(tmp_path / "out")
     assert again.plan["h"].strategy == made.plan["h"].strategy
     assert again.ask("x <= 4").interval == made.ask("x <= 4").interval

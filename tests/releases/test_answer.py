@@ -13,15 +13,12 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.releases.conftest import POLICY
-from tests.releases.made import release_with, silent
+from tests.releases.made import drawn, release_with, silent
 
 import tetraodon as td
-from tetraodon.gate import without_ledger
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.releases.counting import count
-from tetraodon.releases.release import Release, infer
+from tetraodon.releases.release import Release
 from tetraodon.releases.report import report_html
-from tetraodon.releases.run import noisy
 
 # -- answer -----------------------------------------------------------------------------------------
 # What an analyst can ask of one item.
@@ -307,9 +304,7 @@ def test_without_noise_it_is_the_quantile_of_the_sample(item: dict[str, object],
 
 
 def made(changes: Mapping[str, Any], table: pl.DataFrame) -> Release:
-    plan = td.plan(td.load_policy({**POLICY, **changes}))
-    exact = count(plan, table)
-    return infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
+    return drawn(td.load_policy({**POLICY, **changes}), table, 1)[0]
 
 
 @pytest.mark.parametrize("secret", [{"within": 1}, "everything", "public", {"within": 4}])

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from tests.engine.tables import table as made_table
 from tests.releases.conftest import POLICY
+from tests.releases.made import kept
 from tests.services import forms, needs_postgres, postgres
 
 import tetraodon as td
@@ -38,7 +39,7 @@ from tetraodon.releases.counting import (
     open_policy_table,
     selected,
 )
-from tetraodon.releases.reprice import check_same_data
+from tetraodon.releases.pricing import check_same_data
 
 # -- counting ---------------------------------------------------------------------------------------
 
@@ -245,10 +246,7 @@ def test_released_tables_agree_with_what_is_known(table: pl.DataFrame, tmp_path:
     assert plan["sexes"].mechanism == "exact"
     assert isinstance(plan.certificate.witness, tuple)
     assert isinstance(plan.certificate.witness[0], Dataset)
-    ledger = td.Ledger(tmp_path / "known.db")
-    ledger.open("survey", 2, policy.document)
-    made = td.release(plan, table, ledger=ledger, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    made = kept(plan, table, tmp_path)
     ages = made["ages"].to_polars().group_by("region").agg(pl.col("count").sum())
     for region, many in ages.iter_rows():
         assert many == pytest.approx(table.filter(pl.col("region") == region).height)

@@ -14,12 +14,10 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 from tests.releases.conftest import POLICY
+from tests.releases.made import drawn
 
 import tetraodon as td
-from tetraodon.gate import without_ledger
-from tetraodon.releases.counting import count
-from tetraodon.releases.release import Release, infer
-from tetraodon.releases.run import noisy
+from tetraodon.releases.release import Release
 
 RUNS = 300
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -27,12 +25,7 @@ FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
 
 def repeated(changes: dict[str, Any], table: pl.DataFrame) -> list[Release]:
     """Many releases of the same counts; nothing is charged, since nothing is published."""
-    plan = td.plan(td.load_policy({**POLICY, **changes}))
-    exact = count(plan, table)
-    return [
-        infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
-        for _ in range(RUNS)
-    ]
+    return drawn(td.load_policy({**POLICY, **changes}), table, RUNS)
 
 
 def truths(table: pl.DataFrame) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.releases.conftest import POLICY
-from tests.releases.made import release_with, silent
+from tests.releases.made import kept, release_with, silent
 
 import tetraodon as td
 from tetraodon.exact.arrays import Floats
@@ -28,7 +28,7 @@ from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.query import EveryRectangle
 from tetraodon.query.weighted_margins import WeighedMargins
-from tetraodon.releases import joint_errors as together
+from tetraodon.releases import estimates as together
 from tetraodon.releases import plan as planning
 from tetraodon.releases.estimates import Combined, CombinedGroup, estimate, links_of, pieces_of, tells_all
 from tetraodon.releases.joint_tables import planned_together
@@ -40,7 +40,7 @@ from tetraodon.releases.release import Release, infer
 # Everything that was measured is estimated together: as dense least squares over the whole domain does it.
 
 SURE = Fraction(95, 100)
-COMBINED_POLICY: dict[str, Any] = {
+COMBINED: dict[str, Any] = {
     "tetraodon": 1,
     "dataset": "small",
     "individuals": "one row each",
@@ -87,7 +87,7 @@ TABLE = pl.DataFrame(
 
 def made(chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any], seed: int = 1) -> Release:
     items = [{"name": f"q{place}", **item} for place, item in enumerate(chosen)]
-    policy = td.load_policy({**COMBINED_POLICY, "presence": presence, "secrets": secrets, "release": items})
+    policy = td.load_policy({**COMBINED, "presence": presence, "secrets": secrets, "release": items})
     rng = np.random.default_rng(seed)
     return release_with(policy, TABLE, lambda shape: rng.integers(-30, 30, shape))
 
@@ -308,7 +308,7 @@ BUDGETS = [{"epsilon": 1}, {"rho": "1/50"}, {"epsilon": 1, "delta": 1e-6}]
 
 def quiet(chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any], budget: dict[str, Any]) -> Release:
     items = [{"name": f"q{place}", **item} for place, item in enumerate(chosen)]
-    document = {**POLICY, "presence": presence, "secrets": secrets, "budget": budget, "release": items}
+    document = {**COMBINED, "presence": presence, "secrets": secrets, "budget": budget, "release": items}
     return release_with(td.load_policy(document), TABLE, silent)
 
 
@@ -350,7 +350,7 @@ def test_errors_together_are_those_of_dense_least_squares(
 def test_every_kind_is_made_better_by_a_second_one_like_it() -> None:
     """Two equal measurements have half the variance: so nothing is left out by mistake."""
     for item in ITEMS:
-        plan = td.plan({**POLICY, "presence": "secret", "release": [{"name": name, **item} for name in ("a", "b")]})
+        plan = td.plan({**COMBINED, "presence": "secret", "release": [{"name": name, **item} for name in ("a", "b")]})
         told = td.joint_errors(plan)
         assert {*told} == {"a", "b"}
         assert all(told[one.name] <= one.expected_error / math.sqrt(2) * (1 + 1e-6) for one in plan)
@@ -358,7 +358,7 @@ def test_every_kind_is_made_better_by_a_second_one_like_it() -> None:
 
 def test_what_is_alone_or_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     one = {"name": "a", "cdf": "age"}
-    alone = {**POLICY, "presence": "public", "release": [one]}
+    alone = {**COMBINED, "presence": "public", "release": [one]}
     both = {**alone, "release": [one, {"name": "b", "histogram": ["age"]}]}
     assert td.joint_errors(td.plan(alone)) == {}
     assert {*td.joint_errors(td.plan(both))} == {"a", "b"}
@@ -645,10 +645,7 @@ def test_joined_tables_are_released_verified_and_read(tmp_path: Path) -> None:
     noise = [float(item.scale) for item in plan]
     assert max(noise) > 100 * min(noise)
     records = {n: coins.integers(1, size + 1, 4000) for n, size in zip(here.domain.names, sizes, strict=True)}
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open("d", 20, here.document)
-        td.release(plan, pl.DataFrame(records), ledger=ledger, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    kept(plan, pl.DataFrame(records), tmp_path)
     again = td.load_release(tmp_path / "out")
     for item in again.plan:
         assert item.expected_error == pytest.approx(plan[item.name].expected_error)
@@ -666,10 +663,7 @@ def test_it_is_released_verified_and_asked(budget: dict[str, Any], tmp_path: Pat
     table = pl.DataFrame(
         {n: coins.integers(1, size + 1, 4000) for n, size in zip(here.domain.names, (3, 9, 12, 2), strict=True)}
     )
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open("d", 20, here.document, delta="1e-6")
-        made = td.release(here, table, ledger=ledger, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    made = kept(here, table, tmp_path, delta="1e-6")
     again = td.load_release(tmp_path / "out")
     weighed = [
         item

@@ -21,7 +21,7 @@ from tetraodon.noise import gaussian_pmf
 from tetraodon.pufferfish import Additive, Gaussian, World, named, verify
 from tetraodon.releases.compare import compare
 from tetraodon.releases.plan import plan
-from tetraodon.releases.reprice import reprice
+from tetraodon.releases.pricing import reprice
 from tetraodon.releases.verify import verify as verify_folder
 
 DELTA = Fraction(1, 10**6)

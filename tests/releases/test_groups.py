@@ -15,7 +15,7 @@ import tetraodon as td
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans.lloyd import require_same_secrets
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.releases.reprice import reprice
+from tetraodon.releases.pricing import reprice
 
 GROUPS = {"by": "sex", "rules": {"Female": {"secrets": {"age": {"within": 5}}}, "Male": "none"}}
 

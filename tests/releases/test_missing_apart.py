@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.certificate.test_missing_apart import brute_force
+from tests.releases.made import kept
 
 import tetraodon as td
 from tetraodon.query.condition.read import truth_table
@@ -142,9 +143,7 @@ def test_running_counts_leave_out_those_who_did_not_answer(tmp_path: Path) -> No
         budget={"epsilon": 200},
         table={"unreadable": "100%"},
     )
-    with td.Ledger(tmp_path / "l.db") as ledger:
-        ledger.open(made.dataset, 200, made.document)
-        release = td.release(td.plan(made), table, ledger=ledger, out=tmp_path / "out")
+    release = kept(td.plan(made), table, tmp_path)
     [answer] = release.values()
     assert np.round(answer.columns["at_most"]).tolist() == [1, 3, 6, 7]
     assert "age that is not missing" in answer.sentence

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonstat_validator import validate_jsonstat
 from tests.releases.conftest import POLICY
-from tests.releases.made import release_with, silent
+from tests.releases.made import kept, release_with, silent
 
 import tetraodon as td
 from tetraodon.engine.duckdb_source import SmallTables
@@ -105,9 +105,7 @@ def test_it_runs_in_the_folder_and_shows_every_answer(
     budget, items = {"epsilon": 2, "delta": "1e-6"}, [*POLICY["release"], {"name": "words", "names": "word"}]
     attributes = {**POLICY["attributes"], "word": {"open": "text"}}
     policy = td.load_policy({**POLICY, "attributes": attributes, "budget": budget, "release": items})
-    with td.Ledger(tmp_path / "ledger.db") as ledger:
-        ledger.open(policy.dataset, 2, policy, delta="1e-6")
-        td.release(policy, table.with_columns(word=pl.lit("often")), ledger=ledger, out=tmp_path / "out")
+    kept(policy, table.with_columns(word=pl.lit("often")), tmp_path, delta="1e-6")
     notebook = nbformat.read(tmp_path / "out" / NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
     place = {"metadata": {"path": str(tmp_path / "out")}}
@@ -318,9 +316,7 @@ ROWS = pl.DataFrame({"count": [1] * 50}).with_columns(
 @pytest.fixture(params=["usual", "odd"])
 def written_of_table_metadata(request: pytest.FixtureRequest, table: pl.DataFrame, tmp_path: Path) -> Path:
     policy = td.load_policy(POLICY if request.param == "usual" else ODD)
-    with td.Ledger(tmp_path / "l.db") as ledger:
-        ledger.open(policy.dataset, policy.epsilon, policy, delta=policy.delta)
-        td.release(policy, table if request.param == "usual" else ROWS, ledger=ledger, out=tmp_path / "out")
+    kept(policy, table if request.param == "usual" else ROWS, tmp_path, delta=policy.delta)
     return tmp_path / "out"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -17,8 +18,7 @@ import tetraodon as td
 from benchmarks.edits import KINDS, demo, edit, edits, ten_attributes
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
-from tetraodon.mechanism.direct import DIRECT, EXACT
-from tetraodon.mechanism.identity import IDENTITY
+from tetraodon.mechanism.one_scale import DIRECT, EXACT, IDENTITY
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Item, Policy
@@ -29,7 +29,7 @@ from tetraodon.releases import proposals as budget
 from tetraodon.releases.codec import plan_document
 from tetraodon.releases.least_epsilon import error_bound, plan_for_error
 from tetraodon.releases.planning import PLAN_HEADS, asked_plan, error_in_words, errors_if_public, plan_rows, plan_shape
-from tetraodon.releases.proposals import Limit, certify, choose, expected, fill, offered
+from tetraodon.releases.proposals import Limit, choose, expected, fill, offered
 
 # -- plan -------------------------------------------------------------------------------------------
 # Plans keep their budget, choose by expected error, and never see data.
@@ -229,6 +229,12 @@ def test_what_items_make_of_each_other_is_a_column_where_there_is_such() -> None
 # Budgets are filled: nothing is left over that any item could still use.
 
 
+def lost(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction]) -> Any:
+    """What all items lose together at given scales."""
+    measured = [m for (strategy, _), scale in zip(chosen, scales, strict=True) for m in strategy.measurements(scale)]
+    return certify_measurements(policy.graph, measured, rows_per_person=policy.rows_per_person).epsilon
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_no_item_could_have_less_noise(data: st.DataObject) -> None:
@@ -244,10 +250,10 @@ def test_no_item_could_have_less_noise(data: st.DataObject) -> None:
     if not chosen:
         return
     scales = fill(policy, chosen)
-    assert certify(policy, chosen, scales).epsilon == policy.epsilon
+    assert lost(policy, chosen, scales) == policy.epsilon
     for number in range(len(scales)):
         less = [scale * Fraction(99, 100) if i == number else scale for i, scale in enumerate(scales)]
-        assert certify(policy, chosen, less).epsilon > policy.epsilon
+        assert lost(policy, chosen, less) > policy.epsilon
 
 
 @pytest.mark.parametrize("at_most", [1, 2, 3])
@@ -275,7 +281,7 @@ def test_items_that_are_alike_stop_together(monkeypatch: pytest.MonkeyPatch, at_
 
     monkeypatch.setattr(budget, "certify_measurements", counted)
     together, of_all = fill(policy, chosen), sum(times)
-    monkeypatch.setattr(budget, "_lone", lambda *_: set())
+    monkeypatch.setattr(budget._Filling, "_lone", lambda *_: set())
     times.clear()
     assert together == fill(policy, chosen)
     assert of_all < sum(times)
@@ -318,7 +324,7 @@ def test_a_budget_is_filled_with_few_certificates(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(budget, "certify_measurements", lambda *a, **more: asked.append(1) or certified(*a, **more))
     scales = budget.fill(policy, chosen)
     assert len(asked) <= times
-    assert budget.certify(policy, chosen, scales).epsilon == 1
+    assert lost(policy, chosen, scales) == 1
 
 
 # -- best proposal ----------------------------------------------------------------------------------

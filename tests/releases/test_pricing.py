@@ -23,9 +23,16 @@ from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
 from tetraodon.ledger.charging import Bill
 from tetraodon.policy.policy import Policy
 from tetraodon.releases import pricing, run
-from tetraodon.releases.pricing import charge_for, charge_of, governing_certificate, price_of_known, quote, terms
+from tetraodon.releases.pricing import (
+    charge_for,
+    charge_of,
+    governing_certificate,
+    price_of_known,
+    quote,
+    reprice,
+    terms,
+)
 from tetraodon.releases.report import baseline
-from tetraodon.releases.reprice import reprice
 
 # -- pricing ----------------------------------------------------------------------------------------
 # What a release costs is decided by the policy that governs the data.

@@ -15,7 +15,7 @@ from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.charging import Bill
-from tetraodon.releases.reprice import merged, reprice, repriced
+from tetraodon.releases.pricing import merged, reprice, repriced
 
 ONE = Fraction(1)
 

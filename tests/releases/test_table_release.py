@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 from tests.policy.test_build_table import clinic
+from tests.releases.made import kept
 
 import tetraodon as td
 from tetraodon.attacks.on_release import attack_release
@@ -15,7 +16,7 @@ from tetraodon.cli.plan_words import pair_in_words
 from tetraodon.errors import Refused
 from tetraodon.ledger.account import JOINTLY
 from tetraodon.policy.policy import Policy
-from tetraodon.releases.reprice import reprice
+from tetraodon.releases.pricing import reprice
 
 ROWS = pandas.DataFrame({"smoker": [True, False] * 20, "ill": [True, True, False, False] * 10})
 
@@ -57,10 +58,7 @@ def test_a_chance_is_released_and_told(tmp_path: Path, policy: Policy) -> None:
     secret = {key: value for key, value in policy.document["secrets"]["table"].items() if key != "share"}
     chance = td.load_policy({**policy.document, "secrets": {"table": {**secret, "chance": "smoker = true"}}})
     made = td.plan(chance)
-    with td.Ledger(tmp_path / "l.db") as book:
-        book.open("clinic", 2, chance.document)
-        told = td.release(made, ROWS, ledger=book, out=tmp_path / "out")
-    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    told = kept(made, ROWS, tmp_path)
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "each of the 40 records has smoker = true with a chance of 0% rather than 25%" in page
     stated = json.loads((tmp_path / "out" / "release.json").read_text("utf-8"))["plan"]["certificate"]["witness"]

@@ -15,7 +15,7 @@ import pytest
 import tetraodon as td
 from tetraodon.engine import DataRefusal
 from tetraodon.releases.folder import file_hash
-from tetraodon.releases.reprice import reprice
+from tetraodon.releases.pricing import reprice
 from tetraodon.views.channel import CopyChannel, SetChannel
 from tetraodon.views.plan import plan_view
 from tetraodon.views.publish import quote_view

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tetraodon.certificate.certificate import Certificate
     from tetraodon.ledger import Account, Correction, Entry, Ledger
     from tetraodon.ledger.audit import Audit
-    from tetraodon.releases.reprice import Repricing
+    from tetraodon.releases.pricing import Repricing
 
 
 # -- allotments in words ----------------------------------------------------------------------------
@@ -694,7 +694,7 @@ def reprice(
         existing(policy, option="--policy")
         from tetraodon.ledger import Ledger
         from tetraodon.policy.load import load_policy
-        from tetraodon.releases import reprice as pricing
+        from tetraodon.releases import pricing
 
         read = load_policy(policy)
         with Ledger(ledger) as book:

@@ -20,7 +20,7 @@ import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints
-from tetraodon.mechanism.direct import free_totals
+from tetraodon.mechanism.one_scale import free_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
@@ -38,7 +38,7 @@ Told: TypeAlias = tuple[Floats, Floats]
 
 def parts_of(at: Scaled) -> Divided:
     """The parts of a strategy."""
-    return at.told(Divided)
+    return at.contribution(Divided)
 
 
 def known_totals(at: Scaled, measured: Measured) -> Floats | None:
@@ -202,9 +202,6 @@ class LastNumbers:
 
 # -- divided ----------------------------------------------------------------------------------------
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
 SHORTEST = 16
 """Attributes with fewer values have no parts that are worth it."""
 LONGEST = 2**17
@@ -212,7 +209,7 @@ MOST_CELLS = 2**22
 
 
 @dataclass(frozen=True)
-class DividedParts(Mechanism):
+class AdaptivePartition(Mechanism):
     """Small parts are taken to be even inside, so that `expected_error` is that of noise alone, if all were divided."""
 
     name = "divided"
@@ -278,7 +275,7 @@ class DividedParts(Mechanism):
         return last.between(inside, touched, confidence)
 
 
-DIVIDED = DividedParts()
+ADAPTIVE_PARTITION = AdaptivePartition()
 
 
 @lru_cache(maxsize=64)

@@ -28,8 +28,8 @@ from tetraodon.inference.graphical_model import (
     make_up,
     one_of,
 )
-from tetraodon.mechanism.direct import Direct
-from tetraodon.mechanism.strategy import Strategy
+from tetraodon.mechanism.one_scale import Direct
+from tetraodon.mechanism.strategy import Strategy, contribution_of
 from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
@@ -40,6 +40,8 @@ from tetraodon.query.linear import LinearQuery, Measurement, Split
 
 Draw = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
 Choose = Callable[[Sequence[int], Fraction], int]
+Told = list[tuple[Places, Ints]]
+"""Tables, by the places of their attributes, and their cells."""
 SHARED = 6
 """How many of the chosen tables may share an attribute, where few attributes are changed at once."""
 MODEL, EACH = 20_000, 40
@@ -51,7 +53,7 @@ TURNS, FIRST_SHARE = 6, 0.7
 
 
 @dataclass(frozen=True)
-class ChosenForRecords(Direct):
+class AdaptiveMarginals(Direct):
     """Noise on tables that are chosen for what is not told yet."""
 
     name = "chosen"
@@ -83,7 +85,14 @@ class ChosenForRecords(Direct):
 
     def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
         choose = partial(choose_by_score, coins=permit.coins)
-        return draw_tables(_tables(measurement), exact, measurement.scale, measurement.noise, permit.noise, choose)
+        return draw_tables(
+            contribution_of(measurement.query, ChosenTables),
+            exact,
+            measurement.scale,
+            measurement.noise,
+            permit.noise,
+            choose,
+        )
 
     def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
         """The tables that are farthest off, one after the other."""
@@ -94,16 +103,17 @@ class ChosenForRecords(Direct):
         def farthest(scores: Sequence[int], _: Fraction) -> int:
             return int(np.argmax(scores))
 
-        return draw_tables(_tables(measurement), exact, measurement.scale, measurement.noise, silent, farthest)
+        return draw_tables(
+            contribution_of(measurement.query, ChosenTables),
+            exact,
+            measurement.scale,
+            measurement.noise,
+            silent,
+            farthest,
+        )
 
 
-CHOSEN = ChosenForRecords()
-
-
-def _tables(measurement: Measurement) -> ChosenTables:
-    found = measurement.query.contribution
-    assert isinstance(found, ChosenTables)
-    return found
+AIM = AdaptiveMarginals()
 
 
 def _is_free(split: Split, policy: Policy) -> bool:
@@ -124,7 +134,7 @@ def draw_tables(
         exact = _count(tables, counted, places)
         noise = 0 if set(places) <= set(tables.free) else draw(law, alone, exact.shape)
         given.append((places, exact + noise))
-    told, chosen = [cells for _, cells in given], list[tuple[Places, Ints]]()
+    told, chosen = [cells for _, cells in given], Told()
     truth = {table: _count(tables, counted, table) for table in tables.candidates} if tables.rounds else {}
     model = _Model(tables, scale, law)
     ways = max(map(len, tables.candidates), default=1)
@@ -156,80 +166,62 @@ class _Model:
     """What is expected from what was told so far; each round begins where the last one ended."""
 
     def __init__(self, tables: ChosenTables, scale: Fraction, law: NoiseLaw) -> None:
-        self._tables, self._scale, self._law = tables, scale, law
+        self._tables = tables
+        self._variance, self._alone = law.variance(scale), law.variance(scale * tables.wider(law)[0])
         self._n = min(MODEL, EACH * tables.longest)
         self._rng = np.random.default_rng(self._n)  # what it decides follows from what was told
         self._codes: dict[str, Ints] = {}
         self._last: GraphicalModel | None = None
+        both = zip(tables.names, tables.sizes, strict=True)
+        self.domain = Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in both))
+        """The bins of every attribute, by their numbers."""
 
-    def estimates(
-        self, given: list[tuple[Places, Ints]], chosen: list[tuple[Places, Ints]], asked: list[Places]
-    ) -> dict[Places, Ints]:
+    def estimates(self, given: Told, chosen: Told, asked: list[Places]) -> dict[Places, Ints]:
         """Whole counts by some tables, as a model expects them, or as made-up records have them."""
         if self._tables.modelled:
-            self._last = _modelled(self._tables, given, chosen, self._scale, self._law, self._last)
+            self._last = self.fitted(given, chosen)
             return {one: _whole(self._last.counts(one)) for one in asked}
-        domain, targets = _domain(self._tables), _targets(self._tables, given, chosen, self._scale, self._law)
+        targets = self.targets(given, chosen)
         if not self._codes:
-            self._codes = make_up(targets, domain, self._n)
+            self._codes = make_up(targets, self.domain, self._n)
         for turn in range(TURNS if chosen else 0):
-            bring_all_nearer(self._codes, targets, domain, FIRST_SHARE * 0.88**turn, self._rng)
+            bring_all_nearer(self._codes, targets, self.domain, FIRST_SHARE * 0.88**turn, self._rng)
         codes = np.column_stack([*(self._codes[name] for name in self._tables.names), np.ones(self._n, np.int64)])
         times = float(targets[0].counts.sum()) / self._n
         return {one: _whole(_count(self._tables, codes, one).astype(np.float64) * times) for one in asked}
+
+    def fitted(self, given: Told, chosen: Told) -> GraphicalModel:
+        """The model that was told of. What is exact is fitted as if it had half the least noise."""
+        noisy, totals = list[NoisyTable](), list[tuple[float, float]]()
+        for places, counts, variance in self._counts(given, chosen, exact=self._variance / 4):
+            noisy += [NoisyTable(places, counts, math.sqrt(variance))] if places else []
+            totals.append((float(counts.sum()), counts.size * variance))
+        total = totals[0][0] if self._tables.total else sum(t / v for t, v in totals) / sum(1 / v for _, v in totals)
+        return fit_model(noisy, self._tables.sizes, max(1.0, total), self._last)
+
+    def targets(self, given: Told, chosen: Told) -> list[TargetTable]:
+        """What was told, made to agree, whole and not negative."""
+        names = self._tables.names
+        found = [
+            EstimatedTable(tuple(Split(names[place]) for place in places), counts, variance)
+            for places, counts, variance in self._counts(given, chosen, exact=0.0)
+        ]
+        agree(found, self.domain)
+        both = zip(found, whole_tables(found, self.domain), strict=True)
+        return [TargetTable("", one.splits, np.maximum(cells, 0.0)) for one, cells in both if one.splits]
+
+    def _counts(self, given: Told, chosen: Told, *, exact: float) -> Iterator[tuple[Places, Floats, float]]:
+        """The tables that were told, each with the variance of its numbers; `exact` where there is no noise in them."""
+        tables = self._tables
+        for places, cells in (*given, *chosen):
+            noisy = self._alone if len(places) == 1 else self._variance
+            counts = cells.astype(np.float64).reshape([tables.sizes[place] for place in places])
+            yield places, counts, exact if set(places) <= set(tables.free) else noisy
 
 
 def _whole(expected: Floats) -> Ints:
     """Whole numbers that a score can be worked out from, whatever was told."""
     return np.rint(np.clip(np.nan_to_num(expected.ravel()), 0, MOST_EXPECTED)).astype(np.int64)
-
-
-def _domain(tables: ChosenTables) -> Domain:
-    """The bins of every attribute, by their numbers."""
-    both = zip(tables.names, tables.sizes, strict=True)
-    return Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in both))
-
-
-def _modelled(
-    tables: ChosenTables,
-    given: list[tuple[Places, Ints]],
-    chosen: list[tuple[Places, Ints]],
-    scale: Fraction,
-    law: NoiseLaw,
-    before: GraphicalModel | None = None,
-) -> GraphicalModel:
-    """The model that was told of. What is exact is fitted as if it had half the least noise."""
-    least = math.sqrt(law.variance(scale))
-    alone = math.sqrt(law.variance(scale * tables.wider(law)[0]))
-    noisy, totals = list[NoisyTable](), list[tuple[float, float]]()
-    for places, cells in (*given, *chosen):
-        each = least / 2 if set(places) <= set(tables.free) else alone if len(places) == 1 else least
-        counts = cells.astype(np.float64).reshape([tables.sizes[place] for place in places])
-        noisy += [NoisyTable(places, counts, each)] if places else []
-        totals.append((float(counts.sum()), counts.size * each**2))
-    total = totals[0][0] if tables.total else sum(t / v for t, v in totals) / sum(1 / v for _, v in totals)
-    return fit_model(noisy, tables.sizes, max(1.0, total), before)
-
-
-def _targets(
-    tables: ChosenTables,
-    given: list[tuple[Places, Ints]],
-    chosen: list[tuple[Places, Ints]],
-    scale: Fraction,
-    law: NoiseLaw,
-) -> list[TargetTable]:
-    """What was told, made to agree, whole and not negative."""
-    variance, domain = law.variance(scale), _domain(tables)
-    alone = law.variance(scale * tables.wider(law)[0])
-    found = []
-    for places, cells in (*given, *chosen):
-        each = 0.0 if set(places) <= set(tables.free) else alone if len(places) == 1 else variance
-        values = cells.astype(np.float64).reshape([tables.sizes[place] for place in places])
-        found.append(EstimatedTable(tuple(Split(tables.names[place]) for place in places), values, each))
-    agree(found, domain)
-    whole = whole_tables(found, domain)
-    both = zip(found, whole, strict=True)
-    return [TargetTable("", one.splits, np.maximum(cells, 0.0)) for one, cells in both if one.splits]
 
 
 def records_told(
@@ -238,9 +230,9 @@ def records_told(
     """The codes of `n` made-up records, by attribute, that have about the counts told. Within a bin all are alike."""
     rng, nowhere = np.random.default_rng(n + 1), np.zeros(n, np.int64)
     given, chosen = tables.tables(told)
+    model = _Model(tables, scale, law)
     if tables.modelled:
-        made = _modelled(tables, given, chosen, scale, law).drawn(n, rng)
-        codes = dict(zip(tables.names, made.T, strict=True))
+        codes = dict(zip(tables.names, model.fitted(given, chosen).drawn(n, rng).T, strict=True))
     else:
-        codes = make_up(_targets(tables, given, chosen, scale, law), _domain(tables), n)
+        codes = make_up(model.targets(given, chosen), model.domain, n)
     return {one.name: one_of(one, domain[one.name], codes[one.name], nowhere, rng) for one in tables.splits}

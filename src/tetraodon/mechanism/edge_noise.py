@@ -18,9 +18,9 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
-from tetraodon.mechanism.direct import free_totals
 from tetraodon.mechanism.grid import EVERY_RANGE, Side
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, OneScale, Scaled, Strategy, lengths
+from tetraodon.mechanism.one_scale import OneScale, free_totals
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.policy.attribute_graph import Pairs
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import Beyond, One, Prefix
@@ -34,9 +34,6 @@ from tetraodon.query.query import Cells, EveryRectangle, Query
 # Where pairs of values are a secret and the pairs form a tree, a step of a record changes how many are beyond that one
 # step, by one, and nothing else. So these counts need half of the noise of single values, and a value is the difference
 # of the few of them that meet there. With a few pairs more than a tree has, steps along them change several.
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 LARGEST = 256
 """Values of an attribute whose branches are written out."""
@@ -162,9 +159,6 @@ def _used(sums: Beyond) -> Ints:
 
 
 # -- edges ------------------------------------------------------------------------------------------
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 SHARES = np.linspace(0.05, 0.95, 91)
 """Of the budget, for bins of places."""

@@ -14,8 +14,8 @@ import numpy as np
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints, searching
-from tetraodon.mechanism.direct import free_totals
 from tetraodon.mechanism.hierarchical.fit import LinearFit, hats_matrix
+from tetraodon.mechanism.one_scale import free_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph
@@ -313,9 +313,6 @@ def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Floats) -> li
 
 
 # -- grid -------------------------------------------------------------------------------------------
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 TOGETHER = 1 << 16
 PARTS = ("cells", "across", "along", "blocks")

@@ -20,7 +20,7 @@ import numpy as np
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy
+from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy, contribution_of
 from tetraodon.noise.laws import LAPLACE, weighted_reach
 from tetraodon.policy.attribute_graph import Everything, WithinShare
 from tetraodon.policy.policy import Policy
@@ -31,16 +31,13 @@ from tetraodon.query.local_log_noise import RATIO, Disguised
 from tetraodon.query.number import Number
 from tetraodon.query.query import MeasuredSum, Query
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
 STEP = math.log(RATIO)
 FAR = 40.0
 """Noise of so many scales is rarer than any float could tell."""
 
 
 @dataclass(frozen=True)
-class Disguise(Mechanism):
+class LocalLogNoise(Mechanism):
     """What a value may change by is a share of itself, and so is the noise on it."""
 
     name = "disguise"
@@ -77,25 +74,19 @@ class Disguise(Mechanism):
 
     def expected_error(self, query: Query, at: Scaled) -> float:
         """In percent of one record's own value. The sum of n that are alike is off by as much, divided by root n."""
-        shown = at.told(Disguised)
+        shown = at.contribution(Disguised)
         return 100 * min(NoiseFactor(at.scale).error, float(shown.numbers[-1] / shown.numbers[0]))
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         return math.inf
 
     def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
-        found = TotalOfShown(_shown(measurement), measurement.scale, numbers)
+        found = TotalOfShown(contribution_of(measurement.query, Disguised), measurement.scale, numbers)
         unit = measurement.query.contribution.unit
         return MeasuredSum(found.total[..., None], unit, False, lambda n: found.reach(n)[..., None])
 
 
-DISGUISE = Disguise()
-
-
-def _shown(measurement: Measurement) -> Disguised:
-    found = measurement.query.contribution
-    assert isinstance(found, Disguised)
-    return found
+LOCAL_LOG_NOISE = LocalLogNoise()
 
 
 @dataclass(frozen=True)
@@ -241,7 +232,7 @@ NO_LOWER, NO_HIGHER, TOO_FAR = Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)
 
 
 @dataclass(frozen=True)
-class Levels(Disguise):
+class Levels(LocalLogNoise):
     """A sum of level sums, up to the level that the largest value seems to be in."""
 
     name = "levels"
@@ -254,7 +245,7 @@ class Levels(Disguise):
 
         Why   with 1/4 of the variance in each level below, all have 4/3 of that of the highest.
         """
-        return 100 * math.sqrt(LAPLACE.variance(at.scale) * 4 / 3) / at.told(LevelSums).width
+        return 100 * math.sqrt(LAPLACE.variance(at.scale) * 4 / 3) / at.contribution(LevelSums).width
 
     def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
         levels = measurement.query.contribution

@@ -42,8 +42,6 @@ from tetraodon.query.weighted_margins import WeighedMargins, multiples, outside,
 # and the errors of all tables follow in closed form ([XHZK23]). Which precisions are worth what they cost is found by
 # `mechanism/marginals.py`.
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 
 @dataclass(frozen=True)
 class Margins(Mechanism):

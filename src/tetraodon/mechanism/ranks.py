@@ -10,7 +10,7 @@ from fractions import Fraction
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Ints
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy
+from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy, contribution_of
 from tetraodon.noise.joint_exponential import MOST_RECORDS, rank_reach, usual_error
 from tetraodon.noise.sparse_sampling import MOST_VALUES
 from tetraodon.policy.policy import Policy
@@ -18,8 +18,6 @@ from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.query import MeasuredSum, Query, RunningCounts
 from tetraodon.query.ranks import MOST_SHARES, Ranks
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 
 @dataclass(frozen=True)
@@ -49,16 +47,15 @@ class ByRank(Mechanism):
 
         Why   a cut lies between two records, so that one of the two is meant; that is off by half a record, squared.
         """
-        return math.hypot(usual_error(len(at.told(Ranks).shares)) * float(at.scale), math.sqrt(1 / 2))
+        return math.hypot(usual_error(len(at.contribution(Ranks).shares)) * float(at.scale), math.sqrt(1 / 2))
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
-        ranks = at.told(Ranks)
+        ranks = at.contribution(Ranks)
         return rank_reach(len(ranks.shares), ranks.size, at.scale, confidence)
 
     def measured_sum(self, measurement: Measurement, numbers: Ints, exact: Measured) -> MeasuredSum:
         """The values; how far their ranks are off is proved for as many records as `MOST_RECORDS`."""
-        ranks, many = measurement.query.contribution, any(int(array.sum()) > MOST_RECORDS for array in exact)
-        assert isinstance(ranks, Ranks)
+        ranks, many = contribution_of(measurement.query, Ranks), any(int(array.sum()) > MOST_RECORDS for array in exact)
         off = math.inf if many else rank_reach(len(ranks.shares), ranks.size, measurement.scale, CONFIDENCE)
         return MeasuredSum(numbers, ranks.unit, False, lambda _: off)
 

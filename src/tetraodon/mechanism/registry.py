@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tetraodon.errors import ReleaseError
-from tetraodon.mechanism.adaptive_partition import DIVIDED
-from tetraodon.mechanism.aim import CHOSEN
-from tetraodon.mechanism.direct import DIRECT, EXACT
+from tetraodon.mechanism.adaptive_partition import ADAPTIVE_PARTITION
+from tetraodon.mechanism.aim import AIM
 from tetraodon.mechanism.edge_noise import BRANCHES, EDGES
 from tetraodon.mechanism.grid import GRID
 from tetraodon.mechanism.hierarchical import HIERARCHICAL
-from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
-from tetraodon.mechanism.local_log_noise import DISGUISE, LEVELS
+from tetraodon.mechanism.local_log_noise import LEVELS, LOCAL_LOG_NOISE
 from tetraodon.mechanism.marginals import MARGINS
-from tetraodon.mechanism.ordered import ORDERED
+from tetraodon.mechanism.one_scale import DIRECT, EXACT, IDENTITY, ORDERED
 from tetraodon.mechanism.ranks import RANKS
 from tetraodon.mechanism.strategy import Mechanism, Strategy, policy_among
 from tetraodon.mechanism.strategy_optimiser import WEIGHTED
@@ -37,11 +35,11 @@ MECHANISMS: dict[str, Mechanism] = {
         GRID,
         EDGES,
         RANKS,
-        DISGUISE,
+        LOCAL_LOG_NOISE,
         LEVELS,
-        DIVIDED,
+        ADAPTIVE_PARTITION,
         SYNOPSIS,
-        CHOSEN,
+        AIM,
         MARGINS,
     )
 }

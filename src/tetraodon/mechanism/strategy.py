@@ -6,7 +6,6 @@ a row of `MECHANISMS` in `mechanism/registry.py`. Nothing else in the package kn
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.display import Sentences
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
@@ -30,11 +30,10 @@ from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything,
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.contribution import One
+from tetraodon.query.contribution import Among, One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.query import MeasuredSum, Query, Reading
 from tetraodon.query.records_where import Kept, RecordsWhere
-from tetraodon.report.prose import Prose
 from tetraodon.wording import listing
 
 # -- policy among -----------------------------------------------------------------------------------
@@ -91,17 +90,12 @@ def _among(graph: AttributeGraph, kept: Kept) -> AttributeGraph:
 
 # -- strategy ---------------------------------------------------------------------------------------
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
-Told = TypeVar("Told")
+Kind = TypeVar("Kind")
 Measured: TypeAlias = tuple[Ints, ...]
 """The noisy numbers of one strategy, an array for each measurement, in its units."""
 Ends: TypeAlias = tuple[Ints, ...]
 """Low or high ends of boxes of a table's cells: an array of codes for each axis, broadcast against each other."""
-SENTENCES = Prose(
-    Path(__file__).parent / "templates" / "sentences.txt", (("listing", listing), ("CONFIDENCE", CONFIDENCE))
-)
+SENTENCES = Sentences(Path(__file__).parent / "templates" / "sentences.txt", listing=listing, CONFIDENCE=CONFIDENCE)
 """How each mechanism answers, by its name."""
 NOTHING = 1e-3
 """Counts are whole numbers. One that is known up to less than this has no noise left in it, only what floats add."""
@@ -153,6 +147,14 @@ class Strategy:
         return tuple(scale * weight for weight in self.weights) or (scale,) * len(self.noisy)
 
 
+def contribution_of(query: LinearQuery, kind: type[Kind]) -> Kind:
+    """What each record adds to a query that a mechanism made of this kind, apart from any condition."""
+    given = query.contribution
+    found = given.inner if isinstance(given, Among) else given
+    assert isinstance(found, kind)
+    return found
+
+
 @dataclass(frozen=True)
 class Scaled:
     """A strategy at a scale of noise, over a domain: all that can be known of its errors before any data is seen."""
@@ -172,11 +174,9 @@ class Scaled:
     def mechanism(self) -> Mechanism:
         return self.strategy.mechanism
 
-    def told(self, kind: type[Told]) -> Told:
-        """What each record adds to the first that gets noise, which the mechanism made of this kind."""
-        found = self.strategy.noisy[0].contribution
-        assert isinstance(found, kind)
-        return found
+    def contribution(self, kind: type[Kind]) -> Kind:
+        """What each record adds to the first query that gets noise, which the mechanism made of this kind."""
+        return contribution_of(self.strategy.noisy[0], kind)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -257,7 +257,7 @@ class Mechanism(ABC):
 
         `noise` and `size` are words for the noise and for how many numbers got it.
         """
-        return SENTENCES(self.name, at, noise, size)
+        return SENTENCES.text(self.name, at, noise, size)
 
     # -- measuring ----------------------------------------------------------------------------------
 
@@ -355,56 +355,6 @@ def _box(shape: tuple[int, ...], ends: list[int]) -> Bools:
     low, high = ends[: len(shape)], ends[len(shape) :]
     mask[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = True
     return mask
-
-
-# -- one scale --------------------------------------------------------------------------------------
-# Mechanisms whose noisy numbers all have one scale: how far a sum can be off follows from how many it adds up.
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
-
-@dataclass(frozen=True)
-class OneScale(Mechanism):
-    """`v` is the variance of one noisy number; terms are noisy numbers that are added up, or subtracted."""
-
-    @abstractmethod
-    def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
-        """Mean over the answers of their variance, in multiples of v."""
-
-    @abstractmethod
-    def most_terms(self, query: Query, at: Scaled) -> int:
-        """The most terms that one answer adds up, for a bound that holds for each answer."""
-
-    def terms(self, at: Scaled, mask: Bools) -> int:
-        """The terms that the sum over a mask needs."""
-        raise self.no_table()
-
-    def box_terms(self, at: Scaled, low: Ends, high: Ends) -> Ints:
-        """The terms that sums over boxes need: here one by one."""
-        return self.over_boxes(at, low, high, lambda mask: self.terms(at, mask)).astype(np.int64)
-
-    def expected_error(self, query: Query, at: Scaled) -> float:
-        unit, factor = _unit(at), self.variance_factor(query, at.strategy, at.domain)
-        return math.sqrt(at.strategy.noise.variance(at.scale) * factor) * unit
-
-    def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
-        return at.strategy.noise.sum_quantile(at.scale, self.most_terms(query, at), confidence) * _unit(at)
-
-    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        return at.strategy.noise.sum_quantile(at.scale, self.terms(at, mask), confidence)
-
-    def is_certain(self, at: Scaled, mask: Bools) -> bool:
-        return self.terms(at, mask) == 0
-
-    def box_reach(self, at: Scaled, low: Ends, high: Ends, confidence: Fraction) -> Floats:
-        terms = self.box_terms(at, low, high)
-        kinds, which = np.unique(terms, return_inverse=True)
-        reaches = [at.strategy.noise.sum_quantile(at.scale, int(kind), confidence) for kind in kinds]
-        return np.array(reaches, np.float64)[which].reshape(terms.shape)
-
-
-def _unit(at: Scaled) -> float:
-    return float(at.strategy.noisy[0].contribution.unit)
 
 
 def lengths(low: Ends, high: Ends) -> list[Ints]:

@@ -17,9 +17,8 @@ import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints, searching
-from tetraodon.mechanism.hierarchical import Hierarchical, fit_of
+from tetraodon.mechanism.hierarchical import Hierarchical, best_shape, fit_of
 from tetraodon.mechanism.hierarchical.fit import BandedFit, RunningFit, WrittenOutFit
-from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within

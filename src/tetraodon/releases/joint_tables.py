@@ -15,8 +15,8 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.zcdp import sqrt_above
-from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.marginals import MARGINS, TableParts, TableSearch, steps_together, table_errors, table_parts
+from tetraodon.mechanism.one_scale import IDENTITY
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Item, Policy

@@ -15,13 +15,13 @@ from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair, standing_
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.zcdp import finest, rho_at, sqrt_above
-from tetraodon.mechanism.direct import EXACT
+from tetraodon.mechanism.one_scale import EXACT
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.attackers import Contacts
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.query.kinds import Query
 from tetraodon.query.linear import ANSWER_LIMIT, Measurement
 
@@ -82,23 +82,90 @@ def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Lim
     Post  all measurements together lose the budget at most, and no item's scale could be smaller alone, unless a
           loss is only known by a bound, in which case all scales are stretched alike.
     """
-    limit = limit or limit_of(policy, LAPLACE)
-    scales = [scale for _, scale in chosen]
-    rising = {number for number, scale in enumerate(scales) if scale > 0}
-    lone = _lone(policy, [strategy for strategy, _ in chosen])
-    while rising:
-        found = _rise(policy, chosen, scales, rising, limit)
-        if found is None:
-            times = limit.amount / limit.loss(certify(policy, chosen, scales))
-            return [limit.scale(scale, times) if scale else scale for scale in scales]
-        factor, step = found
-        scales = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
-        lost = {n: limit.of_pair(policy, _noisy(policy.graph, chosen, scales, {n}), step) for n in rising}
-        rising -= {n for n, loss in lost.items() if loss}
-        least = min((loss for n, loss in lost.items() if loss and n in lone), default=None)
-        if least is not None and ABSENT not in step:
-            rising -= {n for n in rising & lone if limit.loss(_alone(policy, chosen, scales, {n})) >= least}
-    return scales
+    return _Filling(policy, [strategy for strategy, _ in chosen], limit or limit_of(policy, LAPLACE)).fill(
+        [scale for _, scale in chosen]
+    )
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """Items that share a limit. Scales are those of all of them, `numbers` say which items are looked at."""
+
+    policy: Policy
+    strategies: Sequence[Strategy]
+    limit: Limit
+
+    def fill(self, scales: list[Fraction]) -> list[Fraction]:
+        limit, every = self.limit, set(range(len(scales)))
+        rising, lone = {number for number in every if scales[number] > 0}, self._lone()
+        while rising:
+            found = self._rise(scales, rising)
+            if found is None:
+                times = limit.amount / limit.loss(self._certified(scales, every))
+                return [limit.scale(scale, times) if scale else scale for scale in scales]
+            factor, step = found
+            scales = self._raised(scales, rising, factor)
+            lost = {n: self._of_pair(scales, {n}, step) for n in rising}
+            rising -= {n for n, loss in lost.items() if loss}
+            least = min((loss for n, loss in lost.items() if loss and n in lone), default=None)
+            if least is not None and ABSENT not in step:
+                rising -= {n for n in rising & lone if limit.loss(self._certified(scales, {n})) >= least}
+        return scales
+
+    def _rise(self, scales: Sequence[Fraction], rising: set[int]) -> tuple[Fraction, tuple[Any, Any]] | None:
+        """The largest factor by which the losses of the rising items may grow, and the step that then costs the budget.
+
+        None where a loss is not exact.
+
+        Why   the loss is a maximum of functions c + t d, one for every step. From a factor that is too large, the step
+              that attains the maximum gives the next, smaller one, and after finitely many the maximum is the budget.
+              The last such step costs all of it: whatever item it moves can rise no more, and it moves at least one
+              that rose.
+        """
+        limit, alone = self.limit, self._certified(scales, rising)
+        if not alone.exact or alone.witness is None:
+            return None
+        factor, step = limit.amount / limit.loss(alone), alone.witness
+        every = set(range(len(scales)))
+        while True:
+            found = self._certified(self._raised(scales, rising, factor), every)
+            if not found.exact or found.witness is None:
+                return None
+            if limit.loss(found) <= limit.amount:
+                return factor, step
+            step = found.witness
+            factor = (limit.amount - self._of_pair(scales, every - rising, step)) / self._of_pair(scales, rising, step)
+
+    def _raised(self, scales: Sequence[Fraction], rising: set[int], factor: Fraction) -> list[Fraction]:
+        return [self.limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
+
+    def _measured(self, scales: Sequence[Fraction], numbers: set[int]) -> list[Measurement]:
+        """What is measured, or stands in for it: of that the worst step is known, where the loss itself is a bound."""
+        measured = [m for number in sorted(numbers) for m in self.strategies[number].measurements(scales[number])]
+        return standing_in(measured, self.policy.graph)
+
+    def _certified(self, scales: Sequence[Fraction], numbers: set[int]) -> Certificate:
+        return certify_measurements(
+            self.policy.graph, self._measured(scales, numbers), rows_per_person=self.policy.rows_per_person
+        )
+
+    def _of_pair(self, scales: Sequence[Fraction], numbers: set[int], step: tuple[Any, Any]) -> Fraction:
+        """What noisy measurements lose on a step."""
+        return self.limit.of_pair(self.policy, [m for m in self._measured(scales, numbers) if m.scale > 0], step)
+
+    def _lone(self) -> set[int]:
+        """Items that look at one factor each, which no other item looks at.
+
+        Why   a step that costs the whole budget costs no less if it changes the factor of such an item that loses as
+              much in place of another's. So where one of them stops, all stop that lose as much: of a thousand alike,
+              of which ten change at a time, not ten in each round.
+        """
+        graph = self.policy.graph
+        if graph.known or graph.groups is not None:
+            return set()
+        looked_at = [{graph.place_of[n] for q in (*s.noisy, *s.exact) for n in q.names} for s in self.strategies]
+        times = Counter(place for places in looked_at for place in places)
+        return {n for n, places in enumerate(looked_at) if len(places) == 1 and all(times[p] == 1 for p in places)}
 
 
 def for_one_release(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[tuple[Strategy, Fraction]]:
@@ -126,88 +193,6 @@ def for_own_secrets(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]])
     measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
     factor = Fraction(certify_release(policy, measured).epsilon) / policy.epsilon
     return [(strategy, scale * factor) for strategy, scale in chosen] if factor else list(chosen)
-
-
-def _lone(policy: Policy, strategies: Sequence[Strategy]) -> set[int]:
-    """Items that look at one factor each, which no other item looks at.
-
-    Why   a step that costs the whole budget costs no less if it changes the factor of such an item that loses as much
-          in place of another's. So where one of them stops, all stop that lose as much: of a thousand alike, of which
-          ten change at a time, not ten in each round.
-    """
-    graph = policy.graph
-    if graph.known or graph.groups is not None:
-        return set()
-    looked_at = [{graph.place_of[n] for q in (*s.noisy, *s.exact) for n in q.names} for s in strategies]
-    times = Counter(place for places in looked_at for place in places)
-    return {n for n, places in enumerate(looked_at) if len(places) == 1 and all(times[p] == 1 for p in places)}
-
-
-def certify(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction]) -> Certificate:
-    """The certificate of all items together at given scales."""
-    return certify_measurements(
-        policy.graph, _all(policy.graph, chosen, scales, range(len(scales))), rows_per_person=policy.rows_per_person
-    )
-
-
-def _alone(
-    policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: set[int]
-) -> Certificate:
-    """The certificate of some of the items."""
-    return certify_measurements(
-        policy.graph, _all(policy.graph, chosen, scales, numbers), rows_per_person=policy.rows_per_person
-    )
-
-
-def _all(
-    graph: SecretGraph,
-    chosen: Sequence[tuple[Strategy, Fraction]],
-    scales: Sequence[Fraction],
-    numbers: Sequence[int] | range | set[int],
-) -> list[Measurement]:
-    """What is measured, or stands in for it: of that the worst step is known, where the loss itself is a bound."""
-    measured = [m for number in numbers for m in chosen[number][0].measurements(scales[number])]
-    return standing_in(measured, graph)
-
-
-def _rise(
-    policy: Policy,
-    chosen: Sequence[tuple[Strategy, Fraction]],
-    scales: Sequence[Fraction],
-    rising: set[int],
-    limit: Limit,
-) -> tuple[Fraction, tuple[Any, Any]] | None:
-    """The largest factor by which the losses of the rising items may grow, and the step that then costs the budget.
-
-    None where a loss is not exact.
-
-    Why   the loss is a maximum of functions c + t d, one for every step. From a factor that is too large, the step
-          that attains the maximum gives the next, smaller one, and after finitely many the maximum is the budget. The
-          last such step costs all of it: whatever item it moves can rise no more, and it moves at least one that rose.
-    """
-    alone = _alone(policy, chosen, scales, rising)
-    if not alone.exact or alone.witness is None:
-        return None
-    factor, step = limit.amount / limit.loss(alone), alone.witness
-    while True:
-        raised = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
-        found = certify(policy, chosen, raised)
-        if not found.exact or found.witness is None:
-            return None
-        if limit.loss(found) <= limit.amount:
-            return factor, step
-        step = found.witness
-        moving, still = (
-            limit.of_pair(policy, _noisy(policy.graph, chosen, scales, numbers), step)
-            for numbers in (rising, set(range(len(scales))) - rising)
-        )
-        factor = (limit.amount - still) / moving
-
-
-def _noisy(
-    graph: SecretGraph, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: set[int]
-) -> list[Measurement]:
-    return [m for m in _all(graph, chosen, scales, numbers) if m.scale > 0]
 
 
 # -- best proposal ----------------------------------------------------------------------------------

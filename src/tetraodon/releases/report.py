@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.certificate.certificate import Certificate, Dataset, TableChance, TableShare
+from tetraodon.display import Sentences
 from tetraodon.domain import Domain
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.exact.rational import decimal_text, stated_number
@@ -49,16 +50,14 @@ from tetraodon.report.picture import (
     rounded,
     shown,
 )
-from tetraodon.report.prose import Prose
 from tetraodon.wording import listing, number_of, of_one
 
 # -- words ------------------------------------------------------------------------------------------
 # A planned item in words: what was asked, how it was answered, how far off that is, and what proves the promise.
 
 
-SAYS = Prose(
-    Path(__file__).parent / "templates" / "words.txt",
-    (("about", about), ("decimal_text", decimal_text), ("listing", listing)),
+WORDS = Sentences(
+    Path(__file__).parent / "templates" / "words.txt", about=about, decimal_text=decimal_text, listing=listing
 )
 
 
@@ -68,11 +67,11 @@ def mechanism(item: PlannedItem, domain: Domain) -> str:
     if not strategy.noisy:
         return strategy.mechanism.sentence(item.scaled(domain), "", "")
     first = strategy.noisy[0]
-    noise = SAYS("noise", strategy.noise, float(item.scale * first.contribution.unit))
+    noise = WORDS.text("noise", strategy.noise, float(item.scale * first.contribution.unit))
     size = first.size(domain)
     told = strategy.mechanism.sentence(item.scaled(domain), noise, f", {size:,} numbers in all" if size > 1 else "")
     totals = [query.by for query in strategy.exact if isinstance(query.contribution, One)]
-    return " ".join([told, *(SAYS("exact_total", _groups(by, domain)) for by in totals)])
+    return " ".join([told, *(WORDS.text("exact_total", _groups(by, domain)) for by in totals)])
 
 
 def _groups(by: tuple[Split, ...], domain: Domain) -> list[str]:
@@ -96,7 +95,7 @@ def error(item: PlannedItem, domain: Domain, together: float | None = None) -> s
             told = told.replace(f" 1 {several}", f" 1 {one}")
     if strategy.mechanism.remark:
         return f"{told} {strategy.mechanism.remark}"
-    return told if together is None else f"{told} {SAYS('error_together', item.expected_error, together)}"
+    return told if together is None else f"{told} {WORDS.text('error_together', item.expected_error, together)}"
 
 
 def baseline(item: PlannedItem, policy: Policy) -> str:
@@ -106,12 +105,12 @@ def baseline(item: PlannedItem, policy: Policy) -> str:
     shares = sum((other.share for other in policy.items), Fraction(0))
     price = epsilon_text(item.epsilon or policy.epsilon * item.item.share / shares)
     less = "" if independent else less_than_it_says(policy.attackers)
-    return SAYS("baseline", item, policy, price, independent, same, less)
+    return WORDS.text("baseline", item, policy, price, independent, same, less)
 
 
 def proof(certificate: Certificate) -> str:
     """What a certificate says: the loss, and whether it is the loss itself or a bound."""
-    return SAYS("proof", certificate, epsilon_text(Fraction(certificate.epsilon)))
+    return WORDS.text("proof", certificate, epsilon_text(Fraction(certificate.epsilon)))
 
 
 def witness(certificate: Certificate, domain: Domain) -> str:
@@ -121,17 +120,17 @@ def witness(certificate: Certificate, domain: Domain) -> str:
     x, y = certificate.witness
     match x:
         case Dataset():
-            return SAYS("worst_neighbours", len(x.records))
+            return WORDS.text("worst_neighbours", len(x.records))
         case TableShare():
-            return SAYS("worst_share", x, y)
+            return WORDS.text("worst_share", x, y)
         case TableChance():
-            return SAYS("worst_chance", x, y)
+            return WORDS.text("worst_chance", x, y)
     if x is ABSENT or y is ABSENT:
         present = zip(domain, y if x is ABSENT else x, strict=True)
-        return SAYS("worst_presence", [f"{a.name} {a.measured(a.code(value))}" for a, value in present])
+        return WORDS.text("worst_presence", [f"{a.name} {a.measured(a.code(value))}" for a, value in present])
     both = [(a, a.code(p), a.code(q)) for a, p, q in zip(domain, x, y, strict=True)]
     moved = [f"{a.name} from {a.text(p)} to {a.measured(q)}" for a, p, q in both if p != q]
-    return SAYS("worst_step", moved, [f"{a.name} {a.measured(p)}" for a, p, q in both if p == q])
+    return WORDS.text("worst_step", moved, [f"{a.name} {a.measured(p)}" for a, p, q in both if p == q])
 
 
 def epsilon_text(epsilon: Fraction) -> str:
@@ -312,9 +311,9 @@ def named_answer(answer: NamesAnswer) -> dict[str, Any]:
         "chart": names_chart(answer),
         "table": names_table(answer),
         "facts": {
-            "How it was answered": SAYS("names_answered", item),
-            "Expected error": SAYS("names_error", item),
-            "Certificate": f"{proof(item.certificate)} {SAYS('names_chance', item)}",
+            "How it was answered": WORDS.text("names_answered", item),
+            "Expected error": WORDS.text("names_error", item),
+            "Certificate": f"{proof(item.certificate)} {WORDS.text('names_chance', item)}",
         },
     }
 
@@ -538,10 +537,10 @@ def _example(example: Example) -> tuple[str, ...]:
 def _together(release: Release) -> Iterator[str]:
     """The certificate of the whole release, and why the answers' own need not add up to it."""
     plan = release.plan
-    yield SAYS("whole_release", proof(plan.certificate), witness(plan.certificate, plan.policy.domain))
+    yield WORDS.text("whole_release", proof(plan.certificate), witness(plan.certificate, plan.policy.domain))
     alone = sum((item.epsilon for item in plan), Fraction(0))
     if len(plan) > 1 and alone > plan.epsilon and not plan.certificate.delta:
-        yield SAYS("added_up", epsilon_text(alone))
+        yield WORDS.text("added_up", epsilon_text(alone))
     charged = stated_number(release.charged)
     if charged != plan.epsilon:
-        yield SAYS("charged", epsilon_text(charged))
+        yield WORDS.text("charged", epsilon_text(charged))

@@ -158,6 +158,13 @@ def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measure
     return tuple(draw(one, array, permit) if one.scale else array for one, array in both)
 
 
+def without_noise(item: PlannedItem, exact: tuple[Ints, ...]) -> Measured:
+    """What would be measured if all noise were zero."""
+    silent = item.strategy.mechanism.without_noise
+    both = zip(item.measurements, exact, strict=True)
+    return tuple(silent(one, array) if one.scale else array for one, array in both)
+
+
 def write_measured(folder: Path, measured: Mapping[str, Measured]) -> None:
     """Keep noisy numbers as a file."""
     arrays = {f"{name}/{place}": array for name, parts in measured.items() for place, array in enumerate(parts)}

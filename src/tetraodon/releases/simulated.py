@@ -25,7 +25,7 @@ from tetraodon.releases.answer import frame_of
 from tetraodon.releases.open_formats import harmless_cell
 from tetraodon.releases.plan import Plan
 from tetraodon.releases.release import Release, infer
-from tetraodon.releases.run import noisy
+from tetraodon.releases.run import noisy, without_noise
 from tetraodon.wording import listing
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def simulate(plan: Plan, shape: str | Release = "hump", n: int = 10_000, *, time
     def seen(measured: Mapping[str, Measured]) -> Release:
         return infer(plan, measured, "", NOBODY, silent)
 
-    truth = {i.name: tuple(map(i.strategy.mechanism.without_noise, i.measurements, exact[i.name])) for i in plan}
+    truth = {i.name: without_noise(i, exact[i.name]) for i in plan}
     drawn = ({i.name: noisy(i, exact[i.name], permit) for i in plan} for _ in range(times))
     return Simulation(tuple(seen(measured) for measured in drawn), seen(truth))
 

@@ -169,3 +169,7 @@ def _rules(codes: Sequence[str]) -> str:
     hashes = (base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes) or "'none'"
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+
+
+# -- prose -------------------------------------------------------------------------------------------
+# Sentences from templates: Jinja macros filled in as plain text.

@@ -33,7 +33,7 @@ from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.query.condition.read import truth_table
 from tetraodon.releases.counting import check_not_empty, open_policy_table, whole_table
-from tetraodon.releases.reprice import check_same_data
+from tetraodon.releases.pricing import check_same_data
 from tetraodon.untrusted_files import plain_file, read_json
 from tetraodon.views.estimate import level
 from tetraodon.views.perturbation import Loss, Perturbation, fall_of, geometric, perturbation

@@ -28,8 +28,7 @@ from tetraodon.releases.counting import (
     stated_facts,
     whole_table,
 )
-from tetraodon.releases.pricing import Quote, checked
-from tetraodon.releases.reprice import check_same_data, check_same_size
+from tetraodon.releases.pricing import Quote, check_same_data, check_same_size, checked
 from tetraodon.views.channel import SourceChannel
 from tetraodon.views.folder import fill_folder, stated_plan
 from tetraodon.views.plan import ViewPlan, plan_view

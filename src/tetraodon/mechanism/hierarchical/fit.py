@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import QueryError
-from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.query.smooth import SmoothRunning, SmoothSums, lowest_of, overlaps_of
 
 # -- a known total ----------------------------------------------------------------------------------
@@ -378,61 +378,64 @@ class SmoothFit:
 
         return splu(self._matrix)
 
-    @property
-    def _free_total(self) -> bool:
-        return self.total is None or self.total > 0
+    @cached_property
+    def _rows(self) -> tuple[Any, Floats]:
+        """What is measured of running sums and the total, as rows over the running sums of every level and the total,
+        and how precisely, in multiples of the precision of a count: at other units the system may look singular.
+        """
+        from scipy import sparse
+
+        rows, precise = [], []
+        for place, level in enumerate(self.levels):
+            steps = self.steps(level.width)
+            difference, end = _differences(steps)
+            if level.bins is not None:
+                rows.append(self._placed({place: difference, -1: end}))
+                precise.append(np.full(steps + 1, self.leaves / level.bins))
+            if level.running is not None:
+                rows.append(self._placed({place: sparse.identity(steps)}))
+                precise.append(np.full(steps, self.leaves / level.running))
+        if self.total:
+            rows.append(self._placed({-1: sparse.csr_matrix([[1.0]])}))
+            precise.append(np.array([self.leaves / self.total]))
+        return sparse.vstack(rows, format="csr"), np.concatenate(precise)
+
+    def _placed(self, blocks: Mapping[int, Any]) -> Any:
+        """Rows over the running sums of every level and the total, given the blocks that are not zero, by place."""
+        from scipy import sparse
+
+        sizes = [*(self.steps(level.width) for level in self.levels), 1]
+        height = next(iter(blocks.values())).shape[0]
+        found = {place % len(sizes): block for place, block in blocks.items()}
+        return sparse.hstack([found.get(place, sparse.csr_matrix((height, n))) for place, n in enumerate(sizes)])
 
     @cached_property
-    def _levels(self) -> tuple[Level, ...]:
-        """The levels with variances in multiples of that of a count: at other units the system may look singular."""
+    def _system(self) -> Any:
+        """Unknowns: pull, the running sums of every level, the total, and multipliers that tie levels together."""
+        from scipy import sparse
 
-        def relative(variance: float | None) -> float | None:
-            return None if variance is None else variance / self.leaves
+        rows, precise = self._rows
+        difference, end = _differences(self.steps(self.levels[0].width))
+        finest = self._placed({0: difference, -1: end})
+        ties = [sparse.csr_matrix((0, rows.shape[1]))]
+        for place, (below, level) in enumerate(pairwise(self.levels), start=1):
+            average, beyond = _averages(self.steps(below.width), level.width // below.width)
+            ties.append(self._placed({place - 1: average, place: -sparse.identity(average.shape[0]), -1: beyond}))
+        tied = sparse.vstack(ties)
+        normal = rows.T @ sparse.diags(precise) @ rows
+        blocks = [[-(self._hats @ self._hats.T), finest, None], [finest.T, normal, tied.T], [None, tied, None]]
+        return sparse.bmat(blocks, format="csc")
 
-        return tuple(Level(one.width, relative(one.bins), relative(one.running)) for one in self.levels)
+    @property
+    def _unknown(self) -> Bools:
+        """Which of the unknowns of the system are: all but a total that is known."""
+        unknown = np.ones(self._system.shape[0], np.bool_)
+        unknown[self._hats.shape[0] + self._rows[0].shape[1] - 1] = self.total != 0
+        return unknown
 
     @cached_property
     def _matrix(self) -> Any:
-        """Unknowns: pull, the running sums of every level, multipliers that tie each level to the one below, total."""
-        from scipy import sparse
-
-        depth = len(self._levels)
-        side = 2 * depth + 1
-        blocks: list[list[Any]] = [[None] * side for _ in range(side)]
-        whole = 0.0 if not self.total else self.leaves / self.total
-
-        def put(row: int, column: int, block: Any) -> None:
-            blocks[row][column] = block if blocks[row][column] is None else blocks[row][column] + block
-            if row != column:
-                blocks[column][row] = blocks[row][column].T
-
-        put(0, 0, -(self._hats @ self._hats.T))
-        last = 2 * depth
-        for number, level in enumerate(self._levels):
-            place = 1 + number
-            difference, end = _differences(self.steps(level.width))
-            if number == 0:
-                put(0, place, difference)
-                put(0, last, end)
-            if level.bins is not None:
-                put(place, place, difference.T @ difference / level.bins)
-                put(place, last, difference.T @ end / level.bins)
-                whole += 1 / level.bins
-            if level.running is not None:
-                put(place, place, sparse.identity(self.steps(level.width)) / level.running)
-            if number > 0:
-                tie = depth + number
-                average, beyond = _averages(
-                    self.steps(self._levels[number - 1].width), level.width // self._levels[number - 1].width
-                )
-                put(tie, place - 1, average)
-                put(tie, place, -sparse.identity(average.shape[0]))
-                put(tie, last, beyond)
-        if not self._free_total:
-            blocks = [row[:-1] for row in blocks[:-1]]
-        else:
-            put(last, last, sparse.csr_matrix([[whole]]))
-        return sparse.bmat(blocks, format="csc")
+        return self._system[self._unknown][:, self._unknown]
 
     def _right_of_bins(self, bins: Floats) -> Floats:
         right = np.zeros((self._matrix.shape[0], bins.shape[1]))
@@ -442,34 +445,21 @@ class SmoothFit:
     def _right(
         self, leaves: Floats, bins: Mapping[int, Floats], running: Mapping[int, Floats], total: Floats
     ) -> Floats:
-        right = self._right_of_bins(self._hats @ leaves)
-        start = self._hats.shape[0]
-        known = 0.0 if self._free_total else np.asarray(total, np.float64)
-        right[start - 1] -= known
-        for level in self._levels:
+        """The right sides: a column for each row of measurements."""
+        rows, precise = self._rows
+        measured = []
+        for level in self.levels:
             steps = self.steps(level.width)
-            part = slice(start, start + steps)
-            difference, end = _differences(steps)
-            if level.bins is not None and level.width in bins:
-                moved = np.array(bins[level.width], np.float64)
-                moved[-1] -= known
-                right[part] += difference.T @ moved / level.bins
-                if self._free_total:
-                    right[-1] += moved[-1] / level.bins
-            elif level.bins is not None:
-                right[part] -= difference.T @ (end @ np.atleast_2d(known)) / level.bins
-            if level.running is not None and level.width in running:
-                right[part] += running[level.width] / level.running
-            start += steps
-        for number, level in enumerate(self._levels[1:]):
-            below = self._levels[number]
-            _, beyond = _averages(self.steps(below.width), level.width // below.width)
-            if not self._free_total:
-                right[start : start + beyond.shape[0]] -= beyond @ np.atleast_2d(known)
-            start += beyond.shape[0]
-        if self.total:
-            right[-1] += self.leaves * total / self.total
-        return right
+            for variance, given, many in ((level.bins, bins, steps + 1), (level.running, running, steps)):
+                if variance is not None:
+                    measured.append(given.get(level.width, np.zeros((many, leaves.shape[1]))))
+        measured += [total[None, :]] if self.total else []
+        knots, ties = self._hats.shape[0], self._system.shape[0] - self._hats.shape[0] - rows.shape[1]
+        seen = rows.T @ (precise[:, None] * np.concatenate(measured))
+        right = np.concatenate([self._hats @ leaves, seen, np.zeros((ties, leaves.shape[1]))])
+        if self.total == 0:
+            right -= self._system[:, [knots + rows.shape[1] - 1]] @ total[None, :]
+        return np.asarray(right[self._unknown])
 
 
 def prefix_bins(positions: Ints, width: int, rows: int) -> Floats:

@@ -11,9 +11,9 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Floats, Ints
-from tetraodon.mechanism.direct import Direct
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.kmeans.synopsis import SoftAxis, Synopsis, cluster, nearest, weighted_points
+from tetraodon.mechanism.one_scale import Direct
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One

@@ -89,7 +89,7 @@ def codes_of(table: Floats, attributes: Sequence[Attribute]) -> Ints:
 class Parameters:
     """The parameters of a constructor, to read and to set, where scikit-learn is not installed."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         names = list(inspect.signature(type(self).__init__).parameters)[1:]
         return {name: getattr(self, name) for name in names}
 
@@ -200,7 +200,7 @@ class PolicyKMeans(_Estimator):
             method=self.method,
         )
 
-    def fit(self, X: Any, y: object = None) -> PolicyKMeans:  # noqa: ARG002
+    def fit(self, X: Any, y: object = None) -> PolicyKMeans:
         """Find the centres. Everything that can be refused is refused before any noise is drawn."""
         table = matrix_of(X, self._names())
         plan = self.plan(len(table) if self._policy().size_is_public else None)
@@ -252,11 +252,11 @@ class PolicyKMeans(_Estimator):
         self._compare(X)
         return np.asarray(np.sqrt(((table[:, None, :] - self.cluster_centers_) ** 2).sum(axis=2)))
 
-    def fit_predict(self, X: Any, y: object = None) -> Ints:  # noqa: ARG002
+    def fit_predict(self, X: Any, y: object = None) -> Ints:
         """Fit, then tell the holder of X which centre each row is nearest to. The answer is not private."""
         return self.fit(X).predict(X)
 
-    def score(self, X: Any, y: object = None) -> float:  # noqa: ARG002
+    def score(self, X: Any, y: object = None) -> float:
         """Minus the sum of squared distances to the nearest centre; as secret as X."""
         return -float((self.transform(X).min(axis=1) ** 2).sum())
 
