@@ -142,6 +142,10 @@ class Strategy:
         """What the records can be like that it is about."""
         return domain if self.among is None else self.among.inside
 
+    def at(self, scale: Fraction, domain: Domain) -> Scaled:
+        """The same at a scale of noise, given what all records can be like."""
+        return Scaled(self, scale, self.inside(domain))
+
     def scales(self, scale: Fraction) -> tuple[Fraction, ...]:
         """The scale of every noisy query's noise, given the common one."""
         return tuple(scale * weight for weight in self.weights) or (scale,) * len(self.noisy)
