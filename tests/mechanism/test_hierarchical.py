@@ -31,14 +31,11 @@ from tetraodon.mechanism.hierarchical import (
     Shape,
     best_shape,
     fit_of,
-    largest_reach,
     mean_range_variance,
-    range_reach,
     running_noise,
     running_variance_bounds,
     sample,
     strategy_of,
-    sum_reach,
 )
 from tetraodon.mechanism.hierarchical.fit import (
     BandedFit,
@@ -374,9 +371,9 @@ def test_variances_do_not_depend_on_how_many_are_worked_out_together(monkeypatch
     fit, places = SmoothFit(500, 2.0, (Level(5, 3.0), Level(50, 4.0, 5.0))), np.arange(0, 500, 7)
     found = fit.running_variances(places)
     widths: list[int] = []
-    right = SmoothFit._right_of_bins
-    monkeypatch.setattr(SmoothFit, "_right_of_bins", lambda fit, b: (widths.append(b.shape[1]), right(fit, b))[1])
-    monkeypatch.setattr("tetraodon.mechanism.hierarchical.fit.NUMBERS", 3 * fit._matrix.shape[0])
+    right = SmoothFit._pull
+    monkeypatch.setattr(SmoothFit, "_pull", lambda fit, b: (widths.append(b.shape[1]), right(fit, b))[1])
+    monkeypatch.setattr("tetraodon.mechanism.hierarchical.fit.NUMBERS", 3 * fit._measured[0].shape[0])
     assert np.allclose(fit.running_variances(places), found, rtol=1e-9)
     assert max(widths) == 3
 
@@ -387,8 +384,8 @@ def test_many_sums_are_worked_out_from_what_bins_ask_of_each_other(monkeypatch: 
     rows = np.tril(np.ones((3000, 3000)))[:512]
     one_by_one = np.concatenate([fit.covariance_times(row[None]) for row in rows[::100]])
     solved: list[int] = []
-    right = SmoothFit._right_of_bins
-    monkeypatch.setattr(SmoothFit, "_right_of_bins", lambda fit, b: (solved.append(b.shape[1]), right(fit, b))[1])
+    right = SmoothFit._pull
+    monkeypatch.setattr(SmoothFit, "_pull", lambda fit, b: (solved.append(b.shape[1]), right(fit, b))[1])
     found = np.concatenate([fit.covariance_times(rows[start : start + 256]) for start in (0, 256)])
     assert found[::100] == pytest.approx(one_by_one, rel=1e-9, abs=1e-9)
     assert sum(solved) == fit._hats.shape[0] < len(rows)
@@ -746,11 +743,10 @@ def test_shortcuts_never_promise_more(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = at.strategy.noise.reach(*running_noise(at), sure)
     low, high = np.array([0, 5, 40]), np.array([9, 60, 149])
     codes = np.arange(INTERVALS_SIZE)
-    each = [sum_reach(at, (a <= codes) & (codes <= b), sure) for a, b in zip(low, high, strict=True)]
-    assert (range_reach(at, low, high, np.array(1), sure) >= np.array(each) - 1e-9).all()
-    assert largest_reach(at, sure, ranges=False) >= exact.max()
+    each = [at.mechanism.reach(at, (a <= codes) & (codes <= b), sure) for a, b in zip(low, high, strict=True)]
+    assert (at.mechanism.box_reach(at, (low,), (high,), sure) >= np.array(each) - 1e-9).all()
     assert error_bound(item, td.load_policy(policy(12).document), sure) >= exact.max()
-    assert sum_reach(at, np.zeros(INTERVALS_SIZE, np.bool_), sure) == 0.0
+    assert at.mechanism.reach(at, np.zeros(INTERVALS_SIZE, np.bool_), sure) == 0.0
     monkeypatch.setattr(hierarchical, "EXACT_SIZE", 10)
     running_noise.cache_clear()
     assert (at.strategy.noise.reach(*running_noise(at), sure) >= exact - 1e-4).all()

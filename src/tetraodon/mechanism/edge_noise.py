@@ -90,9 +90,6 @@ class Branches(OneScale):
     def _used(at: Scaled, weights: Floats) -> Floats:
         return np.asarray(weights.reshape(len(weights), -1, at.shape[-1]) @ used_of(at.strategy))
 
-    def terms(self, at: Scaled, mask: Bools) -> int:
-        return int(np.abs(mask.reshape(-1, at.shape[-1]).astype(np.int64) @ used_of(at.strategy)).sum())
-
     def box_terms(self, at: Scaled, low: Ends, high: Ends) -> Ints:
         before = np.concatenate([np.zeros_like(used_of(at.strategy)[:1]), np.cumsum(used_of(at.strategy), axis=0)])
         each = np.abs(before[None, 1:] - before[:-1, None]).sum(axis=-1)  # from every value to every other
@@ -190,7 +187,10 @@ class EdgeNoise(Mechanism):
             both = [Measurement(one, Fraction(cost)) for one, cost in zip(running, far, strict=True)]
             together = certify_measurements(policy.graph, both).epsilon > 1
             noise = _shared(lines, sizes, [float(cost) for cost in far]) if together else [Fraction(c) for c in far]
-            first, second = (_louder(line, times) for line, times in zip(lines, noise, strict=True))
+            first, second = (
+                FlowLine(line.size, line.steps * times, line.width, line.smooth * times)
+                for line, times in zip(lines, noise, strict=True)
+            )
             yield Strategy(self, (LinearQuery(Flows(names, first, second)),), (total,), table)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
@@ -343,10 +343,6 @@ def _range_error(side: Side, steps: Floats, smooth: Floats) -> Floats:
     values = np.append(0.0, side.values)
     precise = (steps[:, None] ** 2 + smooth[:, None] ** 2 * values) / 2
     return np.asarray((side.asked / precise).sum(axis=1))
-
-
-def _louder(line: FlowLine, times: Fraction) -> FlowLine:
-    return FlowLine(line.size, line.steps * times, line.width, line.smooth * times)
 
 
 def _shared(lines: Sequence[FlowLine], sizes: Sequence[int], far: Sequence[float]) -> list[Fraction]:

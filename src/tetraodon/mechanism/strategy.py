@@ -311,8 +311,18 @@ class Mechanism(ABC):
     # -- how far sums of cells can be off ---------------------------------------------------------------
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it."""
-        raise self.no_table()
+        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it.
+
+        Here from how much of each noisy number is in the sum.
+        """
+        rows, law = mask.reshape(1, -1).astype(np.float64), at.strategy.noise
+        parts = self.parts(at, rows)
+        if parts is None:
+            raise self.no_table()
+        variance = max(float((rows * self.covariance_times(at, rows)).sum()), 0.0) * at.above_discrete
+        scales = zip(parts, self.part_scales(at), strict=True)
+        largest = max(float(np.abs(part).max(initial=0.0)) * float(scale) for part, scale in scales)
+        return float(law.reach(np.array([variance]), np.array([largest]), confidence)[0])
 
     def is_certain(self, at: Scaled, mask: Bools) -> bool:
         """Whether no noise is left in that sum."""
