@@ -111,7 +111,7 @@ def test_the_prediction_is_the_variance(shape: Shape, groups: int, known: bool) 
 @pytest.mark.parametrize("groups", [1, 2])
 def test_where_presence_is_secret_a_total_with_noise_costs_nothing(groups: int) -> None:
     policy, query, at = line(40, None, absent=True, groups=groups), ranges("x", by=["g"]), Fraction(7, 2)
-    without, total = HIERARCHICAL.propose(query, policy)
+    without, total = HIERARCHICAL.proposals(query, policy)
     lost = [certify_measurements(policy.graph, one.measurements(at)).epsilon for one in (without, total)]
     assert float(lost[1]) == pytest.approx(float(lost[0]), rel=1e-3)
     errors = [Scaled(one, at, policy.domain).expected_error(query) for one in (without, total)]
@@ -133,7 +133,7 @@ def test_where_presence_is_secret_a_total_with_noise_costs_nothing(groups: int) 
 @pytest.mark.parametrize("absent", [True, False])
 def test_certificates_are_what_enumeration_finds(reach: int | None, absent: bool) -> None:
     policy = line(40, reach, absent=absent)
-    for strategy in HIERARCHICAL.propose(cdf("x"), policy):
+    for strategy in HIERARCHICAL.proposals(cdf("x"), policy):
         measurements = strategy.measurements(Fraction(3))
         certificate = certify_measurements(policy.graph, measurements)
         slow = largest_move(policy.graph, [(m.query, 1 / m.scale) for m in measurements if m.scale])
@@ -150,10 +150,10 @@ def test_the_shares_of_a_shape_are_its_losses() -> None:
 
 
 def test_only_questions_about_order_and_near_values_are_proposed() -> None:
-    assert not list(HIERARCHICAL.propose(histogram("x"), line(100, 10)))
-    assert not list(HIERARCHICAL.propose(count(), line(100, 10)))
-    assert not list(HIERARCHICAL.propose(cdf("g"), line(100, 10, groups=50)))
-    secret = list(HIERARCHICAL.propose(cdf("x"), line(100, 10, absent=True)))
+    assert not list(HIERARCHICAL.proposals(histogram("x"), line(100, 10)))
+    assert not list(HIERARCHICAL.proposals(count(), line(100, 10)))
+    assert not list(HIERARCHICAL.proposals(cdf("g"), line(100, 10, groups=50)))
+    secret = list(HIERARCHICAL.proposals(cdf("x"), line(100, 10, absent=True)))
     assert secret
     assert not any(isinstance(q.contribution, Ramps) for s in secret for q in s.noisy)
 
@@ -168,8 +168,8 @@ def test_known_counts_let_records_move_far_so_both_shapes_are_tried() -> None:
         "budget": {"epsilon": 1},
         "release": [{"name": "q", "cdf": "x"}],
     }
-    assert len(list(HIERARCHICAL.propose(cdf("x"), td.load_policy(document)))) == 1
-    near, far = HIERARCHICAL.propose(cdf("x"), td.load_policy(document | known))
+    assert len(list(HIERARCHICAL.proposals(cdf("x"), td.load_policy(document)))) == 1
+    near, far = HIERARCHICAL.proposals(cdf("x"), td.load_policy(document | known))
     assert any(isinstance(q.contribution, Ramps) for q in near.noisy)
     assert not any(isinstance(q.contribution, Ramps) for q in far.noisy)
 
@@ -208,7 +208,7 @@ def test_a_wider_reach_never_costs_less() -> None:
     for reach in (2, 4, 8, 16, 64, 256, 999):
         policy = line(1000, reach)
         found = []
-        for strategy in HIERARCHICAL.propose(ranges("x"), policy):
+        for strategy in HIERARCHICAL.proposals(ranges("x"), policy):
             scale = Fraction(certify_measurements(policy.graph, strategy.measurements(Fraction(1))).epsilon)
             found.append(Scaled(strategy, scale, policy.domain).expected_error(ranges("x")))
         errors.append(min(found))
@@ -226,7 +226,7 @@ def test_weights_are_checked() -> None:
 def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach: int | None) -> None:
     """Its rho is that of looking at every step, and it errs less than what is best with Laplace noise."""
     policy = replace(line(60, reach), delta=Fraction(1, 10**6))
-    pure, gaussian = (replace(one, noise=GAUSSIAN) for one in HIERARCHICAL.propose(ranges("x"), policy))
+    pure, gaussian = (replace(one, noise=GAUSSIAN) for one in HIERARCHICAL.proposals(ranges("x"), policy))
     errors = []
     for strategy in (pure, gaussian):
         measured = strategy.measurements(Fraction(1))
@@ -253,7 +253,7 @@ def test_smoothed_counts_of_very_many_values_are_not_proposed() -> None:
         "attributes": {"x": {"integer": [0, 19_999_999]}},
         "budget": {"epsilon": 1},
     }
-    assert list(HIERARCHICAL.propose(cdf("x"), td.load_policy(document))) == []
+    assert list(HIERARCHICAL.proposals(cdf("x"), td.load_policy(document))) == []
 
 
 # -- least squares ----------------------------------------------------------------------------------

@@ -44,11 +44,12 @@ class Branches(OneScale):
     """Totals of the parts that no step joins are exact; what is beyond each step of a tree in a part has noise."""
 
     name = "branches"
+    answers = (Cells,)
     words = "noise along the steps of a tree"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Trees of the pairs of one attribute each, where the totals of their parts are public."""
-        if not isinstance(query.reading(policy.domain), Cells) or not policy.size_is_public:
+        if not policy.size_is_public:
             return
         table = query.table(policy.domain)
         for position, split in enumerate(table):
@@ -168,11 +169,12 @@ class EdgeNoise(Mechanism):
     """Noise that flows from cell to cell: what a step moves, and nothing more, is hidden in it."""
 
     name = "edges"
+    answers = (EveryRectangle,)
     words = "noise along the steps of the map"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Flows with the best borders of those tried, where all steps are along the map and the total is public."""
-        if not isinstance(query.reading(policy.domain), EveryRectangle) or policy.known:
+        if policy.known:
             return
         table = query.table(policy.domain)
         names = (table[0].name, table[1].name)

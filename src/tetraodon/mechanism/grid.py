@@ -323,12 +323,11 @@ class SmoothedGrid(Mechanism):
     """Noise on the cells of a map and on smoothed counts of larger cells."""
 
     name = "grid"
+    answers = (EveryRectangle,)
     words = "noise on cells and smoothed blocks"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """The best grid of those tried, if it beats single cells."""
-        if not isinstance(query.reading(policy.domain), EveryRectangle):
-            return
         x, y = table = query.table(policy.domain)
         found = best_grid((x, y), policy.graph)
         if found is not None:

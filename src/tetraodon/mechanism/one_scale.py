@@ -165,9 +165,6 @@ class Exact(Mechanism):
         """A strategy without its noise."""
         return Strategy(self, (), (*strategy.noisy, *strategy.exact), strategy.table, among=strategy.among)
 
-    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
-        yield from ()
-
     def expected_error(self, query: Query, at: Scaled) -> float:
         return 0.0
 
@@ -206,6 +203,15 @@ def free_totals(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, 
         return free
     every = dict.fromkeys((*free, *known_totals(table, policy)))
     return tuple(query for query in every if _is_still(query, policy))
+
+
+def exact_totals(
+    by: tuple[Split, ...], table: tuple[Split, ...], policy: Policy
+) -> tuple[LinearQuery, tuple[LinearQuery, ...], bool]:
+    """The totals by some attributes, all totals that may be told exactly, and whether the former are among these."""
+    totals, free = LinearQuery(One(), by), free_totals(table, policy)
+    known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
+    return totals, (totals, *(query for query in free if query != totals)) if known else free, known
 
 
 def _is_still(query: LinearQuery, policy: Policy) -> bool:
@@ -537,15 +543,9 @@ class Ordered(OneScale):
             if not wanted or split.bins is not None or not attribute.ordered or attribute.size < 2:
                 continue
             by = (*table[:position], *table[position + 1 :])
-            totals = LinearQuery(One(), by)
+            totals, exact, known = exact_totals(by, table, policy)
             running = LinearQuery(Prefix(attribute.name, attribute.size, attribute.size - 1), by)
-            known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
-            free = free_totals(table, policy)
-            if known:
-                exact = (totals, *(query for query in free if query != totals))
-                yield Strategy(self, (running,), exact, (*by, split))
-            else:
-                yield Strategy(self, (running, totals), free, (*by, split))
+            yield Strategy(self, (running,) if known else (running, totals), exact, (*by, split))
 
     def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
         attribute = domain[strategy.table[-1].name]

@@ -204,6 +204,7 @@ class Mechanism(ABC):
 
     name:          its word in documents.
     words:         what a plan calls it, in a few words.
+    answers:       the readings of tables, or the kinds of question, that it is for, where it names any.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
     adds_noise:    whether its measurements would be the truth without noise; otherwise they are drawn in another way,
                    and how far off an answer is depends on the data more than `expected_error` can know.
@@ -218,6 +219,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     words: ClassVar[str]
+    answers: ClassVar[tuple[type, ...]] = ()
     tells_answers: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     about_order: ClassVar[bool] = False
@@ -232,9 +234,15 @@ class Mechanism(ABC):
 
     # -- before any data is seen --------------------------------------------------------------------
 
-    @abstractmethod
-    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+    def proposals(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Strategies that could answer a query under a policy, none of them certified yet."""
+        asked = query, query.reading(policy.domain)
+        meant = not self.answers or any(isinstance(one, self.answers) for one in asked)
+        return self.propose(query, policy) if meant else iter(())
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        """The same for a query that it `answers`: none, where other rooms propose it."""
+        return iter(())
 
     @abstractmethod
     def expected_error(self, query: Query, at: Scaled) -> float:

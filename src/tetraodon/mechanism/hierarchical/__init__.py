@@ -16,7 +16,6 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Floats, Ints, searching
 from tetraodon.mechanism.hierarchical.fit import (
     BandedFit,
@@ -29,7 +28,7 @@ from tetraodon.mechanism.hierarchical.fit import (
     levels_of,
     prefix_bins,
 )
-from tetraodon.mechanism.one_scale import free_totals
+from tetraodon.mechanism.one_scale import exact_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import Everything, Within
@@ -438,24 +437,24 @@ class Hierarchical(Mechanism):
     """Noise on single values, the first query, and on smoothed counts of several widths."""
 
     name = "hierarchical"
+    answers = (
+        RunningCounts,
+        EveryRange,
+        ListedRanges,
+    )
     words = "noise on counts and smoothed counts"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Smoothed counts for a question about an ordered attribute whose secrets are all values, or near ones."""
-        if not isinstance(query.reading(policy.domain), RunningCounts | EveryRange | ListedRanges):
-            return
         *by, last = table = query.table(policy.domain)
         attribute = policy.domain[last.name]
         graph = policy.graph.factor_of(last.name).graph
         if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within):
             return
-        totals = LinearQuery(One(), tuple(by))
-        known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
+        _, exact, known = exact_totals(tuple(by), table, policy)
         # without known totals somebody may appear in a group: that moves all running sums, but only one bin a width
         far = attribute.size - 1
         near = min(graph.reach, far) if isinstance(graph, Within) and known else far
-        free = free_totals(table, policy)
-        exact = (totals, *(one for one in free if one != totals)) if known else free
         # where counts are known already, a neighbour may differ in records that moved far
         reaches = (near, far) if policy.graph.known and near < far else (near,)
         laws = (LAPLACE, GAUSSIAN) if policy.delta else (LAPLACE,)
