@@ -149,12 +149,9 @@ def _cells(release: Release) -> Iterator[dict[str, Any]]:
         "release folder, or in a copy of it: a notebook that is saved has changed, and `tetraodon verify` will say so.",
     )
     yield _code("import tetraodon as td", "", 'release = td.load_release(".")', "release.plan.policy")
-    for answer in release.values():
+    for answer in (*release.values(), *release.names.values()):
         yield _text(f"## {answer.name}", answer.sentence)
-        yield _code(f"release[{json.dumps(answer.name)}]")
-    for named in release.names.values():
-        yield _text(f"## {named.name}", named.item.sentence)
-        yield _code(f"release.names[{json.dumps(named.name)}]")
+        yield _code(f"release{'' if answer.name in release else '.names'}[{json.dumps(answer.name)}]")
 
 
 def _text(*paragraphs: str) -> dict[str, Any]:
@@ -189,14 +186,13 @@ def fill_files(release: Release, folder: Path) -> None:
     """Write every file of a release but release.json. The same release always writes the same."""
     (folder / "answers").mkdir()
     (folder / "measurements").mkdir()
-    for answer in release.values():
+    for answer in (*release.values(), *release.names.values()):
         write_columns(folder / "answers" / answer.name, dict(answer.columns))
     for name, arrays in release.measured.items():
         places = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
         flat = {"measurement": places, "value": np.concatenate([array.ravel() for array in arrays])}
         write_columns(folder / "measurements" / name, flat, csv=False)
     for named in release.names.values():
-        write_columns(folder / "answers" / named.name, dict(named.columns))
         write_columns(folder / "measurements" / named.name, names_columns(named.told), csv=False)
     (folder / "policy.yaml").write_text(dump_policy(release.plan.policy.document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(release), encoding="utf-8")

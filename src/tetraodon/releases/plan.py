@@ -67,6 +67,11 @@ class PlannedItem:
         return self.item.name
 
     @property
+    def asked(self) -> str:
+        """What is asked for, in a few words."""
+        return self.item.asked
+
+    @property
     def mechanism(self) -> str:
         """The word for how it is answered, as documents have it."""
         return self.strategy.mechanism.name
