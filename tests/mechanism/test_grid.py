@@ -19,7 +19,7 @@ import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import DomainError, QueryError, Refused
 from tetraodon.mechanism import grid as least_squares
-from tetraodon.mechanism.grid import GRID, GridFit, Side, all_ranges, grid_fit, role_of
+from tetraodon.mechanism.grid import GRID, GridFit, Side, grid_fit, role_of
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy, box_sums
 from tetraodon.noise import laplace_variance
@@ -248,11 +248,6 @@ def test_long_sides_are_bounded_from_their_first_value(monkeypatch: pytest.Monke
     exact = fit.largest_rectangle_variance()
     monkeypatch.setattr(least_squares, "EVERY_RANGE", 10)
     assert exact <= fit.largest_rectangle_variance() <= 16 * exact
-
-
-def test_all_ranges_without_the_matrix() -> None:
-    columns = np.random.default_rng(1).normal(size=(9, 3))
-    assert np.allclose(all_ranges(columns), ranges(9).T @ ranges(9) @ columns)
 
 
 def test_a_map_has_cells() -> None:

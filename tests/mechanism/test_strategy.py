@@ -27,13 +27,11 @@ from tetraodon.mechanism.one_scale import (
     ORDERED,
     OneScale,
     _independent,
-    each_prefix,
-    each_range,
     free_totals,
     known_totals,
 )
 from tetraodon.mechanism.registry import MECHANISMS, mechanism_named, proposals
-from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy, policy_among
+from tetraodon.mechanism.strategy import AskedPairs, Mechanism, Scaled, Strategy, policy_among
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.load import load_policy
@@ -42,6 +40,7 @@ from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.contribution import One
 from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges, total
 from tetraodon.query.linear import LinearQuery, Split, splits
+from tetraodon.query.query import Cells, EveryRange, ListedRanges, RunningCounts
 from tetraodon.releases.plan import plan
 
 # -- strategy ---------------------------------------------------------------------------------------
@@ -558,10 +557,12 @@ def test_a_cell_that_known_blocks_only_cross_is_not_certain(tmp_path: object) ->
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 20])
-def test_one_group_has_closed_forms(size: int) -> None:
+def test_one_group_and_values_apart_have_closed_forms(size: int) -> None:
     """Twenty million values were sorted, again and again."""
     groups = np.zeros(size, np.int64)
-    prefixes = [Fraction(k * k, size) for k in range(1, size + 1)]
-    ranges = [Fraction((high - low) ** 2, size) for high in range(1, size + 1) for low in range(high)]
-    assert each_prefix(groups) == sum(prefixes) / len(prefixes)
-    assert each_range(groups) == sum(ranges) / len(ranges)
+    prefixes = [k * k / size for k in range(1, size + 1)]
+    ranges = [(high - low) ** 2 / size for high in range(1, size + 1) for low in range(high)]
+    assert AskedPairs(RunningCounts(), size).mean(groups) == pytest.approx(np.mean(prefixes))
+    assert AskedPairs(EveryRange(), size).mean(groups) == pytest.approx(np.mean(ranges))
+    for reading in (Cells(), RunningCounts(), EveryRange(), ListedRanges(((0, size - 1), (0, 0)))):
+        assert AskedPairs(reading, size).mean(np.arange(size)) == pytest.approx(AskedPairs(reading, size).whole)

@@ -21,7 +21,7 @@ from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.mechanism import strategy_optimiser as dual_search
 from tetraodon.mechanism.hierarchical.fit import RunningFit
 from tetraodon.mechanism.registry import MECHANISMS, proposals
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import AskedPairs, Scaled, Strategy
 from tetraodon.mechanism.strategy_optimiser import (
     DUAL_NEAR,
     LONGEST,
@@ -30,7 +30,6 @@ from tetraodon.mechanism.strategy_optimiser import (
     RUNNING_NEAR,
     SHORT,
     WEIGHTED,
-    AskedPairs,
     Sought,
     _Error,
     best_rows,

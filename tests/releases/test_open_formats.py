@@ -25,8 +25,6 @@ from tests.releases.conftest import POLICY
 from tests.releases.made import kept, release_with, silent
 
 import tetraodon as td
-from tetraodon.engine.duckdb_source import SmallTables
-from tetraodon.releases import open_formats as parquet
 from tetraodon.releases.folder import NOTEBOOK, companion_names, companion_texts, file_hash, json_tables, notebook_text
 from tetraodon.releases.open_formats import (
     CSV_ON_THE_WEB,
@@ -167,11 +165,7 @@ def test_every_text_comes_back_and_sql_agrees(text: str) -> None:
     assert found == harmless_cell(text)
 
 
-@pytest.mark.parametrize("short", [50_000, 0])
-def test_csv_files_are_harmless_and_parquet_files_exact(
-    short: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parquet, "SHORT", short)
+def test_csv_files_are_harmless_and_parquet_files_exact(tmp_path: Path) -> None:
     texts = [*FORMULAS, *PLAIN]
     write_columns(tmp_path / "x", {"=name": np.array(texts, object), "n": np.arange(len(texts)) - 3})
     with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
@@ -184,7 +178,6 @@ def test_csv_files_are_harmless_and_parquet_files_exact(
 
 
 # -- column files -----------------------------------------------------------------------------------
-# Columns survive their files, whichever way they were written.
 
 COLUMNS = {
     "whole": np.array([1, -5, 2**40]),
@@ -195,9 +188,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("short", [50_000, 0])
-def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "SHORT", short)
+def test_columns_survive_their_files(tmp_path: Path) -> None:
     write_columns(tmp_path / "it's", COLUMNS)
     kinds = {name: column.dtype.kind for name, column in COLUMNS.items()}
     found = read_columns(tmp_path / "it's.parquet", kinds, 3)
@@ -214,18 +205,6 @@ def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytes
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_columns(tmp_path / "nowhere" / "x", COLUMNS)
-
-
-def test_short_tables_share_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
-    connect = duckdb.connect
-    monkeypatch.setattr(duckdb, "connect", lambda *given, **more: made.append(given) or connect(*given, **more))
-    monkeypatch.setattr(parquet, "WRITTEN_TABLES", SmallTables(files=True, ordered=True))
-    rows = {"row": np.arange(40_000)}
-    for name in "abc":
-        write_columns(tmp_path / name, rows)
-    assert len(made) == 1
-    assert (read_columns(tmp_path / "c.parquet", {"row": "i"}, 40_000)["row"] == rows["row"]).all()
 
 
 # -- json stat --------------------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releases import pricing, run
 from tetraodon.releases.pricing import (
     charge_for,
-    charge_of,
     governing_certificate,
     price_of_known,
     quote,
@@ -49,13 +48,13 @@ def asked(**changes: Any) -> td.Plan:
 
 def test_the_same_policy_charges_what_was_planned() -> None:
     plan = asked()
-    assert charge_of(governing_certificate(plan, account())) == plan.certificate.epsilon
+    assert governing_certificate(plan, account()).epsilon == plan.certificate.epsilon
 
 
 def test_a_weaker_governing_policy_charges_less() -> None:
     plan = asked(release=[{"name": "t", "total": "age"}])
     narrower = account(secrets={**POLICY["secrets"], "age": {"within": 1}})
-    assert charge_of(governing_certificate(plan, narrower)) == plan.certificate.epsilon / 2
+    assert governing_certificate(plan, narrower).epsilon == plan.certificate.epsilon / 2
 
 
 def test_a_secret_presence_makes_a_known_total_infinitely_dear() -> None:
