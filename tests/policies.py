@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-def document(**changes: Any) -> dict[str, Any]:
+def policy_document(**changes: Any) -> dict[str, Any]:
     """A policy's document."""
     return {"dataset": "d", "budget": {"epsilon": 1}} | changes
 
 
-def public(**changes: Any) -> dict[str, Any]:
+def public_policy(**changes: Any) -> dict[str, Any]:
     """The same, with a public number of records."""
-    return document(presence="public") | changes
+    return policy_document(presence="public") | changes

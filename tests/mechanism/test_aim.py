@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import Refused
@@ -17,13 +18,11 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 
-POLICY: dict[str, Any] = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {name: {"integer": [0, 3]} for name in "abcde"},
-    "budget": {"epsilon": 2},
-    "release": [{"name": "people", "synthetic": {"records": 500}}],
-}
+POLICY: dict[str, Any] = public_policy(
+    attributes={name: {"integer": [0, 3]} for name in "abcde"},
+    budget={"epsilon": 2},
+    release=[{"name": "people", "synthetic": {"records": 500}}],
+)
 
 
 def tables_of(plan: td.Plan) -> ChosenTables:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.releases.made import drawn
 
 import tetraodon as td
@@ -40,15 +41,13 @@ SIDES = (40, 30)
 
 
 def policy(**changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "presence": "public",
-        "attributes": {"x": {"integer": [10, 49]}, "y": {"real": [0, "2.9"], "step": "0.1"}, "kind": ["day", "night"]},
-        "secrets": {"x": {"within": 3}, "y": {"within": "0.3"}, "kind": "public"},
-        "together": "one attribute at a time",
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={"x": {"integer": [10, 49]}, "y": {"real": [0, "2.9"], "step": "0.1"}, "kind": ["day", "night"]},
+        secrets={"x": {"within": 3}, "y": {"within": "0.3"}, "kind": "public"},
+        together="one attribute at a time",
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -262,13 +261,11 @@ ASKED = rectangles("x", "y")
 
 
 def policy_of_search(sides: tuple[int, int], **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "presence": "public",
-        "attributes": {name: {"integer": [0, size - 1]} for name, size in zip("xy", sides, strict=True)},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={name: {"integer": [0, size - 1]} for name, size in zip("xy", sides, strict=True)},
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 

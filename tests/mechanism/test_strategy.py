@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.policies import policy_document, public_policy
 from tests.worlds import attribute_graphs
 
 import tetraodon as td
@@ -48,14 +49,10 @@ from tetraodon.releases.plan import plan
 
 
 def policy(**changes: Any) -> td.Policy:
-    document = {
-        "tetraodon": 1,
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 9]}, "c": ["a", "b", "z"], "p": ["u", "v"]},
-        "secrets": {"x": {"within": 2}, "c": {"blocks": [["a", "b"], ["z"]]}, "p": "public"},
-        "budget": {"epsilon": 1},
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 9]}, "c": ["a", "b", "z"], "p": ["u", "v"]},
+        secrets={"x": {"within": 2}, "c": {"blocks": [["a", "b"], ["z"]]}, "p": "public"},
+    )
     return td.load_policy({**document, **changes})
 
 
@@ -124,15 +121,7 @@ def test_there_is_no_table_to_read() -> None:
 # -- exact ------------------------------------------------------------------------------------------
 # What needs no noise.
 
-HERE = td.load_policy(
-    {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 3]}},
-        "secrets": {"x": "public"},
-        "budget": {"epsilon": 1},
-    }
-)
+HERE = td.load_policy(public_policy(attributes={"x": {"integer": [0, 3]}}, secrets={"x": "public"}))
 SURE = Fraction(95, 100)
 
 
@@ -161,19 +150,12 @@ def test_nobody_proposes_it() -> None:
 # Known tables, added up to the attributes of an item, cost nothing and are measured exactly.
 
 POLICY = td.load_policy(
-    {
-        "dataset": "d",
-        "attributes": {"sex": ["F", "M"], "region": ["N", "S", "E"], "age": {"integer": [0, 9]}},
-        "secrets": {"age": {"blocks": [[0, 4], [5, 9]]}},
-        "known": [
-            {"marginal": ["sex", "region"]},
-            {"blocks": {"age": [[0, 1], [2, 9]]}},
-            {"count": "age = 3"},
-        ],
-        "together": "one attribute at a time",
-        "presence": "public",
-        "budget": {"epsilon": 1},
-    }
+    public_policy(
+        attributes={"sex": ["F", "M"], "region": ["N", "S", "E"], "age": {"integer": [0, 9]}},
+        secrets={"age": {"blocks": [[0, 4], [5, 9]]}},
+        known=[{"marginal": ["sex", "region"]}, {"blocks": {"age": [[0, 1], [2, 9]]}}, {"count": "age = 3"}],
+        together="one attribute at a time",
+    )
 )
 
 
@@ -282,13 +264,11 @@ def test_exact_answers_have_no_error() -> None:
 def test_boxes_need_as_many_running_counts_as_their_masks(presence: str) -> None:
     """Each sum is a combination of the noisy numbers; the terms are its coefficients, added up."""
     here = td.load_policy(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {"x": {"integer": [0, 4]}, "p": ["a", "b", "c"]},
-            "secrets": {"x": {"within": 1}, "p": "public"},
-            "budget": {"epsilon": 1},
-        }
+        policy_document(
+            presence=presence,
+            attributes={"x": {"integer": [0, 4]}, "p": ["a", "b", "c"]},
+            secrets={"x": {"within": 1}, "p": "public"},
+        )
     )
     (strategy,) = (one for one in ORDERED.proposals(td.queries.histogram("p", "x"), here) if one.table[-1].name == "x")
     at = Scaled(strategy, Fraction(1), here.domain)
@@ -315,13 +295,11 @@ def test_boxes_need_as_many_running_counts_as_their_masks(presence: str) -> None
 
 def policy_among_some(secret: object, presence: str = "public") -> Policy:
     return load_policy(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {"a": {"integer": [0, 5]}, "s": ["f", "m"]},
-            "secrets": {"a": secret, "s": "public"},
-            "budget": {"epsilon": 1},
-        }
+        policy_document(
+            presence=presence,
+            attributes={"a": {"integer": [0, 5]}, "s": ["f", "m"]},
+            secrets={"a": secret, "s": "public"},
+        )
     )
 
 
@@ -386,14 +364,11 @@ def test_no_room_above_compares_the_word_of_a_mechanism() -> None:
 
 
 def policy_of_registry(**changes: Any) -> td.Policy:
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 11]}, "y": {"integer": [0, 7]}, "p": ["a", "b"]},
-        "secrets": {"x": {"within": 2}, "y": {"within": 1}, "p": "public"},
-        "together": "one attribute at a time",
-        "budget": {"epsilon": 1},
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 11]}, "y": {"integer": [0, 7]}, "p": ["a", "b"]},
+        secrets={"x": {"within": 2}, "y": {"within": 1}, "p": "public"},
+        together="one attribute at a time",
+    )
     return td.load_policy(document | changes)
 
 
@@ -424,13 +399,9 @@ def test_quick_ways_never_promise_more(query: Any, presence: str) -> None:
 # -- known share ------------------------------------------------------------------------------------
 # What known totals take from the noise equals the projection that plain linear algebra gives, on tiny worlds.
 
-DOCUMENT = {
-    "dataset": "d",
-    "presence": "secret",
-    "attributes": {"att": {"real": [0.5, 0.7], "step": 0.1}},
-    "secrets": {"att": {"within": 0.2}},
-    "budget": {"epsilon": 1},
-}
+DOCUMENT = policy_document(
+    presence="secret", attributes={"att": {"real": [0.5, 0.7], "step": 0.1}}, secrets={"att": {"within": 0.2}}
+)
 
 
 def groupings(size: int) -> st.SearchStrategy[tuple[int, ...]]:
@@ -531,14 +502,12 @@ def test_known_blocks_that_cross_the_bins_of_a_histogram(blocks: list[list[float
 
 def test_more_blocks_than_bins_are_planned() -> None:
     """This ended in `math domain error`: three known blocks were taken for three known parts of two cells."""
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": ["v0", "v1", "v2", "v3", "v4"]},
-        "budget": {"epsilon": "0.1"},
-        "known": [{"blocks": {"x": [["v1", "v2"], ["v3", "v4"], ["v0"]]}}],
-        "release": [{"name": "h", "histogram": "x", "bins": {"x": [["v0", "v1", "v2", "v3"], ["v4"]]}}],
-    }
+    document = public_policy(
+        attributes={"x": ["v0", "v1", "v2", "v3", "v4"]},
+        budget={"epsilon": "0.1"},
+        known=[{"blocks": {"x": [["v1", "v2"], ["v3", "v4"], ["v0"]]}}],
+        release=[{"name": "h", "histogram": "x", "bins": {"x": [["v0", "v1", "v2", "v3"], ["v4"]]}}],
+    )
     assert plan(document)["h"].expected_error > 0
 
 

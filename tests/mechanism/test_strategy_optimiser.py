@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 from tests.mechanism.test_hierarchical import variance_by_matrices
+from tests.policies import policy_document
 from tests.releases.made import drawn, kept
 
 import tetraodon as td
@@ -60,14 +61,13 @@ SECRETS = {"near": {"within": 3}, "all": "everything", "blocks": {"blocks": [[0,
 
 
 def policy(secret: Any = "everything", *, size: int = 16, **changes: Any) -> Policy:
-    document: dict[str, Any] = {
-        "dataset": "line",
-        "presence": "secret",
-        "attributes": {"x": {"integer": [0, size - 1]}},
-        "secrets": {"x": secret},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", "cdf": "x"}],
-    }
+    document: dict[str, Any] = policy_document(
+        dataset="line",
+        presence="secret",
+        attributes={"x": {"integer": [0, size - 1]}},
+        secrets={"x": secret},
+        release=[{"name": "q", "cdf": "x"}],
+    )
     return td.load_policy(document | changes)
 
 

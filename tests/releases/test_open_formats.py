@@ -21,6 +21,7 @@ from csvw import CSVW
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonstat_validator import validate_jsonstat
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 from tests.releases.made import kept, release_with, silent
 
@@ -235,12 +236,10 @@ def test_a_cell_is_found_by_its_categories(policy: td.Policy, table: pl.DataFram
 
 
 def test_days_are_times_and_names_differ() -> None:
-    document = {
-        "dataset": "d",
-        "attributes": {"measure": {"date": ["2026-01-01", "2026-01-03"]}},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "all", "histogram": "measure"}],
-    }
+    document = policy_document(
+        attributes={"measure": {"date": ["2026-01-01", "2026-01-03"]}},
+        release=[{"name": "all", "histogram": "measure"}],
+    )
     made = release_with(td.load_policy(document), pl.DataFrame({"measure": ["2026-01-02"]}), silent)
     found = json.loads(json_stat_text(made["all"], "d", "2026-01-01"))
     assert validate_jsonstat(found)
@@ -249,36 +248,33 @@ def test_days_are_times_and_names_differ() -> None:
 
 
 def test_what_is_no_table_of_numbers_or_too_long_has_none() -> None:
-    document = {
-        "dataset": "d",
-        "attributes": {"x": {"integer": [0, MOST_CELLS]}, "day": {"date": ["2026-01-01", "2026-01-03"]}},
-        "budget": {"epsilon": 1},
-        "release": [
+    document = policy_document(
+        attributes={"x": {"integer": [0, MOST_CELLS]}, "day": {"date": ["2026-01-01", "2026-01-03"]}},
+        release=[
             {"name": "long", "cdf": "x"},
             {"name": "middle", "median": "day", "bounds": True},
             {"name": "spots", "kmeans": ["x"], "clusters": 2},
             {"name": "days", "histogram": "day"},
         ],
-    }
+    )
     assert json_tables(td.plan(document)) == {"days": "answers/days.json"}
 
 
 # -- table metadata ---------------------------------------------------------------------------------
 # The descriptions of tables are read, and the files found to be as they say, by validators of each format.
 
-ODD = {
-    "dataset": "Größen & Co",
-    "attributes": {
+ODD = public_policy(
+    dataset="Größen & Co",
+    attributes={
         "day": {"date": ["2026-01-01", "2026-01-04"]},
         "member": "boolean",
         "=kind": {"categories": ["=1+1", "'x", "a,b", ""], "other": "a,b"},
         "count": {"integer": [-2, 2], "unit": "m"},
         "word": {"open": "text"},
     },
-    "publisher": {"name": "An office", "source": "A survey", "licence": "CC BY 4.0"},
-    "presence": "public",
-    "budget": {"epsilon": 4, "delta": "1e-6"},
-    "release": [
+    publisher={"name": "An office", "source": "A survey", "licence": "CC BY 4.0"},
+    budget={"epsilon": 4, "delta": "1e-6"},
+    release=[
         {"name": "words", "names": "word", "title": "Words that people use"},
         {"name": "Tage", "histogram": ["day", "member"], "title": "Days", "notes": ["A note."]},
         {"name": "tage", "histogram": ["=kind", "count"]},
@@ -286,7 +282,7 @@ ODD = {
         {"name": "mitte", "median": "day", "bounds": True},
         {"name": "spots", "kmeans": ["count"], "clusters": 2},
     ],
-}
+)
 ROWS = pl.DataFrame({"count": [1] * 50}).with_columns(
     day=pl.lit("2026-01-02"), member=pl.lit(True), word=pl.lit("=often"), **{"=kind": pl.lit("a,b")}
 )

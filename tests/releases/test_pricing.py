@@ -11,6 +11,7 @@ from typing import Any
 import pandas
 import polars as pl
 import pytest
+from tests.policies import public_policy
 from tests.policy.test_build_attackers import CHAIN, read
 from tests.releases.conftest import POLICY
 
@@ -195,15 +196,12 @@ def test_a_file_with_fewer_attributes_is_priced_by_the_worst_records_of_the_gove
 # -- price of known ---------------------------------------------------------------------------------
 # What knowing a table costs, said in words with the plan.
 
-KNOWING = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {"sex": ["F", "M"], "region": ["N", "S"], "age": {"integer": [0, 9]}},
-    "together": "one attribute at a time",
-    "known": [{"marginal": ["sex", "region"]}],
-    "budget": {"epsilon": 1},
-    "release": [{"name": "all", "histogram": ["sex", "region", "age"]}, {"name": "known", "histogram": ["sex"]}],
-}
+KNOWING = public_policy(
+    attributes={"sex": ["F", "M"], "region": ["N", "S"], "age": {"integer": [0, 9]}},
+    together="one attribute at a time",
+    known=[{"marginal": ["sex", "region"]}],
+    release=[{"name": "all", "histogram": ["sex", "region", "age"]}, {"name": "known", "histogram": ["sex"]}],
+)
 
 
 def test_a_known_table_multiplies_the_noise_by_its_size() -> None:
