@@ -26,7 +26,6 @@ from tetraodon.certificate.known.sequences import (
     minimal_sequences,
     null_vector,
     step,
-    symmetric_sequences,
 )
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
@@ -621,8 +620,7 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
         return _settle(reach, best, upper, "cycles and flows between the classes of values", few=few)
     edges = edge_vectors(classes)
     if not _is_only_bounded(classes, most):
-        few = classes.dimension <= 3 or classes.count <= 6 or most is not None
-        listed = minimal_sequences(classes.vectors, edges, most=most) if few else symmetric_sequences(classes, edges)
+        listed = minimal_sequences(classes, edges, most)
         if listed.complete:
             seen = len(listed.times) * len(reach.top) <= LISTED_WORK
             best = farthest_listed(reach, listed, classes.vectors) if seen else None
