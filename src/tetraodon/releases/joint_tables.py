@@ -18,7 +18,6 @@ from tetraodon.exact.zcdp import sqrt_above
 from tetraodon.mechanism.marginals import MARGINS, TableParts, TableSearch, steps_together, table_errors, table_parts
 from tetraodon.mechanism.one_scale import IDENTITY
 from tetraodon.mechanism.strategy import Scaled, Strategy
-from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery, splits
@@ -94,7 +93,7 @@ def _is_table(item: Item, strategy: Strategy, scale: Fraction, domain: Domain) -
 def _steps(policy: Policy, strategies: Sequence[Strategy]) -> list[frozenset[str] | None] | None:
     names = {split.name for strategy in strategies for split in strategy.table}
     factors = [factor for factor in policy.graph.factors if names & set(factor.names)]
-    moving = [f for f in factors if (f.graph.has_edges if isinstance(f.graph, JointGraph) else f.graph.edge_count)]
+    moving = [f for f in factors if f.graph.has_edges]
     able = [name for factor in moving for name in factor.names if name in names]
     most = policy.graph.at_most if len(able) == len(moving) else len(able)
     return steps_together(able, most, absent=policy.graph.absent)
