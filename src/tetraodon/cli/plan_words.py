@@ -19,7 +19,6 @@ from tetraodon.releases.codec import certificate_document
 from tetraodon.releases.least_epsilon import USUAL, Wanted, bounds, driven_by, in_unit, missed
 from tetraodon.releases.plan import Plan
 from tetraodon.releases.planning import error_in_words
-from tetraodon.releases.pricing import price_of_known
 from tetraodon.wording import listing, shown_number
 
 EXACT_ENOUGH = 1e-9
@@ -168,6 +167,8 @@ def _known(plan: Plan) -> tuple[str, ...]:
     """What knowing exact counts costs, item by item."""
     if not plan.policy.known:
         return ()
+    from tetraodon.releases.pricing import price_of_known  # with SQLAlchemy, which other plans do without
+
     prices = price_of_known(plan)
     exact = [name for name, ratio in prices.items() if math.isinf(ratio)]
     larger = [
