@@ -49,7 +49,7 @@ class Margins(Mechanism):
 
     Other noisy queries besides are tables by more attributes, which it is read together with.
 
-    It is proposed for all tables of a release at once (`releases/joint_tables.py`), and for none by itself.
+    It is proposed for all tables of a release at once (`releases/proposals.py`), and for none by itself.
     """
 
     name = "margins"

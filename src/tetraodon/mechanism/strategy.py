@@ -144,6 +144,10 @@ class Strategy:
         """What the records can be like that it is about."""
         return domain if self.among is None else self.among.inside
 
+    def at(self, scale: Fraction, domain: Domain) -> Scaled:
+        """The same at a scale of noise, given what all records can be like."""
+        return Scaled(self, scale, self.inside(domain))
+
     def scales(self, scale: Fraction) -> tuple[Fraction, ...]:
         """The scale of every noisy query's noise, given the common one."""
         return tuple(scale * weight for weight in self.weights) or (scale,) * len(self.noisy)
@@ -343,7 +347,7 @@ class Mechanism(ABC):
         """What is said of the mask of each box, for every kind of box once."""
         ends = np.stack(np.broadcast_arrays(*low, *high), axis=-1)
         kinds, which = np.unique(ends.reshape(-1, ends.shape[-1]), axis=0, return_inverse=True)
-        found = [of(_box(at.shape, kind.tolist())) for kind in kinds]
+        found = [of(box_mask(at.shape, *np.split(kind, 2))) for kind in kinds]
         return np.array(found, np.float64)[which.ravel()].reshape(ends.shape[:-1])
 
     def no_table(self) -> QueryError:
@@ -351,10 +355,9 @@ class Mechanism(ABC):
         return QueryError(f"{self.name} noise leaves no table of counts", fix="ask an item that is a table")
 
 
-def _box(shape: tuple[int, ...], ends: list[int]) -> Bools:
-    """The cells of a box, given its low ends and then its high ends."""
+def box_mask(shape: tuple[int, ...], low: Sequence[int] | Ints, high: Sequence[int] | Ints) -> Bools:
+    """The cells of a box, both ends included."""
     mask = np.zeros(shape, np.bool_)
-    low, high = ends[: len(shape)], ends[len(shape) :]
     mask[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = True
     return mask
 

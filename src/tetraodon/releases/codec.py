@@ -26,8 +26,7 @@ from tetraodon.query.ranks import Ranks
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
 from tetraodon.query.soft_bins import Product, Soft
 from tetraodon.query.weighted_margins import WeighedMargins
-from tetraodon.releases.names_plan import PlannedNames
-from tetraodon.releases.plan import Plan, PlannedItem
+from tetraodon.releases.plan import Plan, PlannedItem, PlannedNames
 
 # -- codec ------------------------------------------------------------------------------------------
 

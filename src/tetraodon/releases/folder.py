@@ -43,7 +43,6 @@ from tetraodon.query.linear import ANSWER_LIMIT, Measurement, split_from
 from tetraodon.releases.codec import measurement_from, plan_document
 from tetraodon.releases.estimates import Inference
 from tetraodon.releases.names import names_columns, stated_names
-from tetraodon.releases.names_plan import PlannedNames
 from tetraodon.releases.open_formats import (
     CSV_ON_THE_WEB,
     PACKAGE,
@@ -53,7 +52,7 @@ from tetraodon.releases.open_formats import (
     web_text,
     write_columns,
 )
-from tetraodon.releases.plan import Baseline, Plan, PlannedItem, planned_item, read_together
+from tetraodon.releases.plan import Baseline, Plan, PlannedItem, PlannedNames, planned_item, read_together
 from tetraodon.releases.release import Release, infer
 from tetraodon.releases.report import report_html
 from tetraodon.releases.untrusted_parquet import parquet_rows, read_columns

@@ -158,15 +158,15 @@ def _count(answers: Sequence[Answer], policy: Policy, parts: Sequence[Truth], su
         except QueryError as error:  # it splits a bin of this table; another may know more
             split = error
             continue
-        if mask is not None and (best is None or answer.table.reach(mask) < best[0]):
-            best = answer.table.reach(mask), answer, mask
+        if mask is not None and (best is None or answer.counts.reach(mask) < best[0]):
+            best = answer.counts.reach(mask), answer, mask
     if best is None:
         counted = count_of(answers[0].estimates, names, holds, policy.domain, sure) if answers else None
         if counted is None:
             raise split or _nobody_knows(answers, names)
         return counted
     _, answer, mask = best
-    return answer.table.add_up(mask, sure).of(answer.name)
+    return answer.counts.add_up(mask, sure).of(answer.name)
 
 
 def _level(confidence: Number) -> Fraction:
@@ -181,9 +181,9 @@ def _level(confidence: Number) -> Fraction:
 
 def _cells(answer: Answer, names: tuple[str, ...], holds: Bools) -> Bools | None:
     """The cells of an item's table that add up to the records that satisfy a condition; None where it does not tell."""
-    if answer.values is None:
-        return None
     table, those = answer.table, answer.item.strategy.among
+    if table is None:
+        return None
     told = (names, holds) if those is None else those.inside_of(names, holds, table.names)
     return cells_where(table, *told) if told is not None and set(told[0]) <= set(table.names) else None
 
@@ -201,8 +201,8 @@ def _check_closed(question: str, policy: Policy) -> None:
 
 def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:
     together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names)
-    tables = {a: f"{a.name} ({', '.join(a.table.names)}{_whose(a)})" for a in answers if a.values is not None}
-    some = [told for answer, told in tables.items() if set(names) <= set(answer.table.names)]
+    tables = {a: f"{a.name} ({', '.join(a.table.names)}{_whose(a)})" for a in answers if a.table is not None}
+    some = [told for answer, told in tables.items() if set(names) <= set(answer.counts.names)]
     if some:
         return QueryError(
             f"the released tables that count {f'by {together}' if names else 'records'} are about some of the records",

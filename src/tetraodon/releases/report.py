@@ -278,12 +278,12 @@ def block_intervals(answer: Answer, starts: Sequence[Ints]) -> tuple[Floats, Flo
 
     Why   it is that of the noisy numbers in the block, added up. A side of the table with a single value has no axis.
     """
-    raw, values, drawn = answer.table.raw, answer.table.values, iter(starts)
+    raw, values, drawn = answer.counts.raw, answer.counts.values, iter(starts)
     every = [next(drawn) if size > 1 else np.array([0, 1]) for size in raw.shape]
     for place, at in enumerate(every):
         raw, values = (np.add.reduceat(counts, at[:-1], axis=place) for counts in (raw, values))
     low, high = np.ix_(*(at[:-1] for at in every)), np.ix_(*(at[1:] - 1 for at in every))
-    lower, upper = answer.table.boxes(low, high, raw, values)
+    lower, upper = answer.counts.boxes(low, high, raw, values)
     shape = [len(at) - 1 for at in starts]
     return lower.reshape(shape), upper.reshape(shape)
 
@@ -320,16 +320,15 @@ def named_answer(answer: NamesAnswer) -> dict[str, Any]:
 
 def names_table(answer: NamesAnswer, most: int = MOST_NAMES) -> PageTable:
     """The most common names."""
-    columns, rows = answer.columns, len(answer.told)
+    rows = len(answer.told)
     told = f"the first {most} of {rows:,} names" if rows > most else "all names that passed"
-    texts = [[shown(value) for value in column[:most]] for column in columns.values()]
-    return PageTable(
-        f"{answer.name}: {told}.",
-        [_NAMES_HEADINGS.get(name, name) for name in columns],
-        list(zip(*texts, strict=True)),
-        [bool(np.issubdtype(column.dtype, np.number)) for column in columns.values()],
-        long=True,
-    )
+    columns = {name: column[:most] for name, column in answer.columns.items()}
+    texts = [[shown(value) for value in column] for column in columns.values()]
+    return _page_table(f"{answer.name}: {told}.", [_NAMES_HEADINGS.get(name, name) for name in columns], columns, texts)
+
+
+def _page_table(caption: str, heads: Sequence[str], columns: Columns, texts: Sequence[Sequence[str]]) -> PageTable:
+    return PageTable(caption, heads, list(zip(*texts, strict=True)), [*map(_is_number, columns.values())], long=True)
 
 
 # -- report -----------------------------------------------------------------------------------------
@@ -388,11 +387,10 @@ def _differing(whole: Sequence[Answer]) -> str:
     """The attributes by which tables of whole counts about the same records do not agree."""
     told = []
     for those in dict.fromkeys(answer.item.strategy.among for answer in whole):
-        same = [a for a in whole if a.values is not None and a.item.strategy.among == those]
-        tables = [EstimatedTable(a.table.item.strategy.table, a.table.values, 1.0) for a in same]
-        told += (
-            [" and ".join(name for name, _ in one.groups) for one in differing(tables, same[0].domain)] if same else []
-        )
+        same = [a for a in whole if a.table is not None and a.item.strategy.among == those]
+        tables = [EstimatedTable(a.axes, a.counts.values, 1.0) for a in same]
+        differ = differing(tables, same[0].domain) if same else []
+        told += [" and ".join(name for name, _ in one.groups) for one in differ]
     return _listed(dict.fromkeys(told))
 
 
@@ -477,13 +475,11 @@ def answer_table(answer: Answer, most: int = MOST_ROWS) -> PageTable:
     rounding = "intervals are rounded outwards" if "lower" in columns else "every record is made up"
     rounding = "records are rounded" if word == CLUSTERS else rounding
     rounding = "the files hold what was measured as well" if MEASURED in columns else rounding
-    return PageTable(
-        f"{answer.name}: {told}; {rounding}.",
-        [_heading(answer, name) for name in head],
-        list(zip(*texts, strict=True)),
-        [_is_number(column) for column in head.values()],
-        long=True,
-    )
+    heads = []
+    for name in head:
+        unit, title = answer.domain[name].unit if name in answer.domain.names else "", _HEADINGS.get(name, name)
+        heads.append(f"{title} ({unit})" if unit else title)
+    return _page_table(f"{answer.name}: {told}; {rounding}.", heads, head, texts)
 
 
 def _cells(name: str, column: Numbers, word: str, decimals: int | None) -> list[str]:
@@ -495,12 +491,6 @@ def _cells(name: str, column: Numbers, word: str, decimals: int | None) -> list[
         up = {"lower": False, "upper": True}.get(name)
         return [rounded(float(value), decimals, up=up) for value in column.tolist()]
     return [shown(value) for value in column]
-
-
-def _heading(answer: Answer, name: str) -> str:
-    unit = answer.domain[name].unit if name in answer.domain.names else ""
-    title = _HEADINGS.get(name, name)
-    return f"{title} ({unit})" if unit else title
 
 
 def _is_number(column: Numbers) -> bool:

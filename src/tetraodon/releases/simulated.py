@@ -128,9 +128,9 @@ def _spread(attribute: Attribute, shape: str | Release) -> Floats:
 def _released(attribute: Attribute, release: Release) -> Floats:
     """The counts that a release has of an attribute by itself, none below zero; flat where it has none."""
     for answer in release.values():
-        table = answer.values
-        if table is not None and answer.table.names == (attribute.name,) and table.size >= attribute.size - 1:
-            found = np.maximum(np.ravel(table).astype(np.float64), 0)
+        table = answer.table
+        if table is not None and table.names == (attribute.name,) and table.values.size >= attribute.size - 1:
+            found = np.maximum(np.ravel(table.values).astype(np.float64), 0)
             if found.sum() > 0:
                 return found
     return np.ones(attribute.size)
@@ -201,7 +201,7 @@ def synthesize(
     tables = [
         TargetTable(answer.name, answer.item.strategy.table, np.maximum(answer.table.values, 0.0))
         for answer in release.values()
-        if answer.values is not None and not answer.item.strategy.among
+        if answer.table is not None and not answer.item.strategy.among
     ]
     if not tables:
         raise QueryError("the release has no table of counts", fix="release a histogram, a cdf or ranges as well")
