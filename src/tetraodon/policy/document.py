@@ -37,8 +37,8 @@ from tetraodon.policy.section import (
     refuse,
     words,
 )
-from tetraodon.query.kinds import KINDS, Query
-from tetraodon.query.query import Key
+from tetraodon.query.kinds import KINDS
+from tetraodon.query.query import Key, Query
 
 # -- item section -----------------------------------------------------------------------------------
 # The shape of one entry of the `release` list of a policy file: the keys of every kind of question together.

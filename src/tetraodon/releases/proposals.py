@@ -22,8 +22,8 @@ from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.attackers import Contacts
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.query.kinds import Query
 from tetraodon.query.linear import ANSWER_LIMIT, Measurement
+from tetraodon.query.query import Query
 
 # -- budget -----------------------------------------------------------------------------------------
 # Sharing a budget between items so that none of it is left lying.
