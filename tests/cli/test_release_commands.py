@@ -70,12 +70,12 @@ def test_a_release_that_was_tampered_with(run: Run, run_json: Callable[..., Any]
     assert f"file {file}" in told
 
 
-def test_without_a_key_anybody_could_have_signed(run: Run, run_json: Callable[..., Any], released: Path) -> None:
+def test_without_a_key_anyone_could_have_signed(run: Run, run_json: Callable[..., Any], released: Path) -> None:
     told = run("verify", "release").stdout.split()
-    assert " ".join(told).endswith("anybody could have made and signed this folder. Name the curator's: --key.")
+    assert " ".join(told).endswith("anyone could have made and signed this folder. Name the curator's: --key.")
     assert run_json("verify", "release", "--strict", code=4)["key_named"] is False
     key = json.loads((released / "signature.json").read_text())["fingerprint"]
-    assert "anybody could" not in run("verify", "release", "--strict", "--key", key).stdout
+    assert "anyone could" not in run("verify", "release", "--strict", "--key", key).stdout
 
 
 def test_pages_of_another_version_have_an_exit_code_of_their_own(run: Run, released: Path) -> None:

@@ -21,7 +21,7 @@ VIEW: dict[str, Any] = {
     "figures": [{"label": "L", "number": "1", "unit": "row", "sure": "sure"}],
     "off": ["off"],
     "errors": PageTable("C", ["h"], [["c"]]),
-    "beliefs": [{"told": "before", "percent": "3"}],
+    "beliefs": [{"words": "before", "percent": "3"}],
     "promise": ["promised"],
     "exposed": ["exposed"],
     "folded": [("What it costs", ["told"])],
@@ -39,7 +39,7 @@ def test_every_value_is_escaped_wherever_it_stands() -> None:
         "title": nasty,
         "figures": [dict.fromkeys(("label", "number", "unit", "sure"), nasty)],
         "errors": PageTable(nasty, [nasty], [[nasty]], [True], long=True),
-        "beliefs": [{"told": nasty, "percent": nasty}],
+        "beliefs": [{"words": nasty, "percent": nasty}],
         "folded": [("What it costs", [nasty])],
     }
     office = Publisher(nasty, nasty, nasty, nasty, "de", (("What it costs", nasty),))

@@ -91,7 +91,7 @@ def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
 
     >>> policy = load_policy({"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 0.1}})
     >>> policy.epsilon, policy.presence, policy.graph.is_edge(3, 77)
-    (Fraction(1, 10), 'secret', True)
+    (0.1, 'secret', True)
     """
     if isinstance(source, Policy):
         return source
