@@ -22,7 +22,7 @@ from tetraodon.policy.draft import starter
 from tetraodon.policy.load import load_policy, parse_partial
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.query.kinds import count
+from tetraodon.queries import count
 from tetraodon.query.query import plain
 
 # -- load -------------------------------------------------------------------------------------------

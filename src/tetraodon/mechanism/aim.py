@@ -34,8 +34,9 @@ from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.aim import NOTHING, ChosenTables, Places
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import Query, SyntheticRecords
 from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.query import Query
+from tetraodon.query.synthetic import SyntheticRecords
 
 if TYPE_CHECKING:
     from tetraodon.gate import Permit

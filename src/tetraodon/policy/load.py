@@ -147,7 +147,7 @@ def _understood(read: Source, folder: Path | None) -> Policy:
         rows_per_person=document.individuals.rows if document.individuals else 1,
         every_row=document.individuals is not None and document.individuals.secret is not None,
         title=document.title or "",
-        publisher=document.publisher.publisher(),
+        publisher=document.publisher,
         population=document.population or "",
         adversary=adversary,
         public=tuple(sorted(document.public.items())),

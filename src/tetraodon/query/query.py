@@ -547,7 +547,8 @@ class Query(ABC):
 def asked_in_words(query: Query) -> str:
     """What an item asks for.
 
-    >>> from tetraodon.query.kinds import histogram, total
+    >>> from tetraodon.query.counts import histogram
+    >>> from tetraodon.query.moments import total
     >>> asked_in_words(histogram("age", "sex")), asked_in_words(total("loss", by="sex"))
     ('counts by age and sex', 'sum of loss by sex')
     """
