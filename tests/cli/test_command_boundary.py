@@ -18,7 +18,7 @@ from tests.cli.conftest import MARKER, POLICY, Run
 from typer.testing import CliRunner
 
 from tetraodon.cli import release as release_commands
-from tetraodon.cli.console import DEBUG, Edge
+from tetraodon.cli.console import DEBUG, CliErrorHandler
 from tetraodon.cli.main import app
 from tetraodon.releases import run as running
 
@@ -183,7 +183,7 @@ def test_an_internal_error_shows_its_type_and_place_only(
 
 def test_a_developer_may_ask_for_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DEBUG, "1")
-    with pytest.raises(ZeroDivisionError), Edge(False):
+    with pytest.raises(ZeroDivisionError), CliErrorHandler(False):
         raise ZeroDivisionError
 
 
@@ -278,7 +278,7 @@ def test_ctrl_c_in_the_middle_of_a_long_count(place: Path) -> None:
 def test_a_job_in_the_background_goes_on_ignoring_ctrl_c() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with Edge(False):
+        with CliErrorHandler(False):
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
@@ -286,10 +286,10 @@ def test_a_job_in_the_background_goes_on_ignoring_ctrl_c() -> None:
 
 def test_the_handler_is_put_back_and_threads_need_none() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with Edge(False):
+    with CliErrorHandler(False):
         assert signal.getsignal(signal.SIGINT) is not before
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(Edge(False).__enter__).result()
+            pool.submit(CliErrorHandler(False).__enter__).result()
     assert signal.getsignal(signal.SIGINT) is before
 
 
