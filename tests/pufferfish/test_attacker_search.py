@@ -10,7 +10,7 @@ from tests.pufferfish.oracle import random_channel, worst_odds
 from tetraodon.errors import Refused
 from tetraodon.exact.exponent import log_above, log_below
 from tetraodon.pufferfish import Definition, Secret, World, named, pairs, scenarios, verify
-from tetraodon.pufferfish.scenario import product_prior
+from tetraodon.pufferfish.scenarios import product_prior
 
 WORLD = World.product((0, 1), individuals=2)
 

@@ -11,7 +11,7 @@ from tests.pufferfish.oracle import likelihood, random_channel, random_prior
 
 from tetraodon.pufferfish import World, pairs
 from tetraodon.pufferfish.largest_odds import Likelihoods, SecretSums, for_blocks, for_prior, near
-from tetraodon.pufferfish.pair import masks_of
+from tetraodon.pufferfish.pairs import masks_of
 from tetraodon.pufferfish.world import classes_of
 
 WORLD = World.product((0, 1, 2), individuals=2)

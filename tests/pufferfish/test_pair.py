@@ -4,7 +4,7 @@ import pytest
 
 from tetraodon.errors import PolicyError
 from tetraodon.pufferfish import Secret, World, pairs
-from tetraodon.pufferfish.pair import Pair, masks_of
+from tetraodon.pufferfish.pairs import Pair, masks_of
 
 WORLD = World.product((0, 1, 2), individuals=2)
 

@@ -5,7 +5,7 @@ import pytest
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.pufferfish import Secret, World, pairs
-from tetraodon.pufferfish.pair import masks_of
+from tetraodon.pufferfish.pairs import masks_of
 
 WORLD = World.product((0, 1), individuals=2, absent=True)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.pufferfish import Prior, World, pairs, scenarios
-from tetraodon.pufferfish.scenario import universally_composable
+from tetraodon.pufferfish.scenarios import universally_composable
 
 TWINS = {(0, 0): "2/5", (1, 1): "2/5", (0, 1): "1/10", (1, 0): "1/10"}
 
