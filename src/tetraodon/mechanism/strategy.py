@@ -206,6 +206,7 @@ class Mechanism(ABC):
 
     name:          its word in documents.
     words:         what a plan calls it, in a few words.
+    answers:       the readings of tables, or the kinds of question, that it is for, where it names any.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
     adds_noise:    whether its measurements would be the truth without noise; otherwise they are drawn in another way,
                    and how far off an answer is depends on the data more than `expected_error` can know.
@@ -220,6 +221,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     words: ClassVar[str]
+    answers: ClassVar[tuple[type, ...]] = ()
     tells_answers: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     about_order: ClassVar[bool] = False
@@ -234,9 +236,15 @@ class Mechanism(ABC):
 
     # -- before any data is seen --------------------------------------------------------------------
 
-    @abstractmethod
-    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+    def proposals(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Strategies that could answer a query under a policy, none of them certified yet."""
+        asked = query, query.reading(policy.domain)
+        meant = not self.answers or any(isinstance(one, self.answers) for one in asked)
+        return self.propose(query, policy) if meant else iter(())
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        """The same for a query that it `answers`: none, where other rooms propose it."""
+        return iter(())
 
     @abstractmethod
     def expected_error(self, query: Query, at: Scaled) -> float:
@@ -313,8 +321,18 @@ class Mechanism(ABC):
     # -- how far sums of cells can be off ---------------------------------------------------------------
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it."""
-        raise self.no_table()
+        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it.
+
+        Here from how much of each noisy number is in the sum.
+        """
+        rows, law = mask.reshape(1, -1).astype(np.float64), at.strategy.noise
+        parts = self.parts(at, rows)
+        if parts is None:
+            raise self.no_table()
+        variance = max(float((rows * self.covariance_times(at, rows)).sum()), 0.0) * at.above_discrete
+        scales = zip(parts, self.part_scales(at), strict=True)
+        largest = max(float(np.abs(part).max(initial=0.0)) * float(scale) for part, scale in scales)
+        return float(law.reach(np.array([variance]), np.array([largest]), confidence)[0])
 
     def is_certain(self, at: Scaled, mask: Bools) -> bool:
         """Whether no noise is left in that sum."""

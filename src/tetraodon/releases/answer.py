@@ -36,7 +36,7 @@ from tetraodon.query.moments import Derived
 from tetraodon.query.query import Columns, MeasuredSum, ends_of_counts, possible_ends, split_values
 from tetraodon.query.ranges import read_quantile
 from tetraodon.releases.estimates import CombinedGroup, Estimated, Estimates, raw_table
-from tetraodon.releases.plan import PlannedItem
+from tetraodon.releases.plan import PlannedItem, PlannedNames
 
 if TYPE_CHECKING:
     import pandas
@@ -305,10 +305,27 @@ def _settled(values: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floa
 class AnswerColumns(Displayed, ABC):
     """The answer to one item: columns of equal length, in the forms that analysts want."""
 
+    item: PlannedItem | PlannedNames
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """The name of the item."""
+        return self.item.name
+
+    @property
+    def title(self) -> str:
+        """The title of the item, or what is asked in a few words."""
+        return self.item.item.title or self.item.asked[:1].upper() + self.item.asked[1:]
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """What was asked."""
+
+    @property
+    def remark(self) -> str:
+        """What readers must know of numbers that say nothing, such as a mean of nobody; empty where there are none."""
+        return ""
 
     @property
     @abstractmethod
@@ -359,12 +376,7 @@ class Answer(AnswerColumns):
     estimates: Estimates
 
     @property
-    def name(self) -> str:
-        return self.item.name
-
-    @property
     def sentence(self) -> str:
-        """What was asked."""
         those = self.item.strategy.among
         return self.item.item.sentence(self.domain if those is None else those.domain)
 
@@ -404,9 +416,8 @@ class Answer(AnswerColumns):
         """
         return self.item.item.query.columns(self)
 
-    @cached_property
+    @property
     def remark(self) -> str:
-        """What readers must know of numbers that say nothing, such as a mean of nobody; empty where there are none."""
         query, rows = self.item.item.query, len(self)
         if not isinstance(query, Derived) or not self.item.strategy.noisy:
             return ""

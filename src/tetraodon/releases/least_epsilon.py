@@ -247,7 +247,7 @@ class _Curve:
             moved = []
             for item, scale in zip(self.plan, scales, strict=True):
                 error = item.strategy.at(scale, policy.domain).expected_error(item.item.query)
-                moved.append(replace(item, scale=scale, expected_error=error))
+                moved.append(replace(item, scale=scale, expected_error=error, _certificate=None))
             self._known[place] = replace(self.plan, items=read_together(moved, policy.domain))
         return self._known[place]
 

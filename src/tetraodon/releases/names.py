@@ -37,11 +37,11 @@ class NamesAnswer(AnswerColumns):
     item: PlannedNames
     told: Told
 
-    @property
-    def name(self) -> str:
-        return self.item.name
-
     kind = "names"
+
+    @property
+    def sentence(self) -> str:
+        return self.item.sentence
 
     @cached_property
     def columns(self) -> Columns:

@@ -53,11 +53,12 @@ class PlannedItem:
     item: Item
     strategy: Strategy
     scale: Fraction
-    certificate: Certificate
+    policy: Policy = field(repr=False)
     expected_error: float
     baseline_error: float
     baseline: Mechanism
     """What plain differential privacy would use."""
+    _certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", Exact(self.scale))
@@ -65,6 +66,11 @@ class PlannedItem:
     @property
     def name(self) -> str:
         return self.item.name
+
+    @property
+    def asked(self) -> str:
+        """What is asked for, in a few words."""
+        return self.item.asked
 
     @property
     def mechanism(self) -> str:
@@ -75,9 +81,14 @@ class PlannedItem:
         """Its strategy at its scale of noise."""
         return self.strategy.at(self.scale, domain)
 
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What this item would lose if it were released alone."""
+        return self._certificate or certify_release(self.policy, self.measurements)
+
     @property
     def epsilon(self) -> Fraction:
-        """What this item would lose if it were released alone."""
+        """The same, as epsilon."""
         return Exact(self.certificate.epsilon)
 
     @cached_property
@@ -280,23 +291,18 @@ def planned_item(
     baseline: Baseline | None = None,
     known: KnownOffers | None = None,
 ) -> PlannedItem:
-    """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
-    measured = strategy.measurements(scale)
-    certificate = certify_release(policy, measured)
-    add = policy.once and adds_up(policy.attackers)
-    counted = certify_release(replace(policy, once=False), measured) if add else certificate
-    error = strategy.at(scale, policy.domain).expected_error(item.query)
-    usual = baseline or _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
-    return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
+    """An item at a given scale of noise: its error, and the baseline, planned unless it is known."""
+    error, certificate = strategy.at(scale, policy.domain).expected_error(item.query), None
+    if baseline is None:
+        measured = strategy.measurements(scale)
+        certificate, add = certify_release(policy, measured), policy.once and adds_up(policy.attackers)
+        counted = certify_release(replace(policy, once=False), measured) if add else certificate
+        baseline = _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
+    return PlannedItem(item, strategy, scale, policy, error, baseline.error, baseline.mechanism, certificate)
 
 
 def _baseline(
-    item: Item,
-    strategy: Strategy,
-    own_scale: Fraction,
-    certificate: Certificate,
-    policy: Policy,
-    known: KnownOffers,
+    item: Item, strategy: Strategy, own_scale: Fraction, certificate: Certificate, policy: Policy, known: KnownOffers
 ) -> Baseline:
     noise = strategy.noise if policy.rho is None else GAUSSIAN
     limit = limit_of(policy, noise)

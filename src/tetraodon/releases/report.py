@@ -296,18 +296,11 @@ _NAMES_HEADINGS = {"count": "people, about", "lower": "lower (95%)", "upper": "u
 
 
 def named_answer(answer: NamesAnswer) -> dict[str, Any]:
-    """An item that tells names, in the parts that the page shows of any answer."""
+    """What the page shows of an item that tells names, in the parts of any answer."""
     item = answer.item
     none = {"label": "", "number": "No name", "unit": "", "sure": "was shared by enough people to appear"}
     return {
-        "name": answer.name,
-        "title": item.item.title or f"Names in {item.above.column}",
-        "theirs": bool(item.item.title),
-        "question": item.sentence,
-        "notes": item.item.notes,
-        "remark": "",
         "figures": [] if answer.told else [none],
-        "short": not answer.told,
         "chart": names_chart(answer),
         "table": names_table(answer),
         "facts": {
@@ -355,10 +348,10 @@ def report_html(release: Release) -> str:
     Post  it refers to nothing outside its folder; no text of the policy file is ever read as HTML or as a script.
     """
     policy = release.plan.policy
-    answers = [_answer(release, answer) for answer in release.values()]
-    answers += [named_answer(answer) for answer in release.names.values()]
-    told = explain(policy)
-    drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
+    answers = (*release.values(), *release.names.values())
+    parts = {answer.name: _answer(release, answer) for answer in release.values()}
+    parts |= {answer.name: named_answer(answer) for answer in release.names.values()}
+    drawing = [vega_bundle()] if any(part["chart"] for part in parts.values()) else []
     whole = [answer for answer in release.values() if answer.item.item.whole and answer.item.strategy.noisy]
     return page_html(
         "release.html.j2",
@@ -370,11 +363,12 @@ def report_html(release: Release) -> str:
         lede=NOISY if release.names or any(answer.item.strategy.noisy for answer in release.values()) else EXACT,
         facts=_facts(release),
         links=[
-            *((f"answer-{answer['name']}", answer["title"], answer["theirs"]) for answer in answers),
+            *((f"answer-{answer.name}", answer.title, bool(answer.item.item.title)) for answer in answers),
             *((place, text, False) for place, text in _PLACES.items()),
         ],
         answers=answers,
-        promise=_promise(policy, told),
+        made=parts,
+        promise=_promise(policy, explain(policy)),
         together=list(_together(release)),
         whole=bool(whole),
         others=_listed(a.name for a in release.values() if not a.item.item.whole and a.values is not None),
@@ -419,18 +413,9 @@ def _exactly(told: str) -> dict[str, str]:
 def _answer(release: Release, answer: Answer) -> dict[str, Any]:
     """What the page shows of one answer."""
     item, domain, whole = answer.item, answer.domain, release.plan.policy.domain
-    asked = item.item.asked
-    figures, chart = _figures(answer), chart_spec(answer)
     return {
-        "name": answer.name,
-        "title": item.item.title or asked[:1].upper() + asked[1:],
-        "theirs": bool(item.item.title),
-        "question": answer.sentence,
-        "notes": item.item.notes,
-        "remark": answer.remark,
-        "figures": figures,
-        "short": len(figures) == 1 and chart is None,
-        "chart": chart,
+        "figures": _figures(answer),
+        "chart": chart_spec(answer),
         "table": answer_table(answer),
         "facts": {
             "How it was answered": mechanism(item, domain),
