@@ -10,10 +10,9 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from tetraodon.database_url import may_hold_password, table_of
@@ -64,87 +63,77 @@ budget: {epsilon: 1}                  # smaller is safer; `tetraodon explain` sa
 release:
   - {name: records, count: all}
 """
+_INTEGER = "{integer: [?, ?], missing: separate}"
+_REAL = "{real: [?, ?], step: ?, missing: separate}"
+_TEXT = "{categories: [?, ?], missing: separate, other: ?, trim: true}"
 _NAMED: tuple[tuple[str, str, str], ...] = (
-    ("age|years old", "{integer: [?, ?], missing: separate}", "in full years; for example [0, 120]"),
-    (
-        "sex|gender",
-        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
-        "the answers that could be given; for example [Female, Male, other]",
-    ),
-    ("year", "{integer: [?, ?], missing: separate}", "for example [1900, 2030]"),
-    ("month", "{integer: [?, ?], missing: separate}", "for example [1, 12]"),
-    (
-        "lat|latitude",
-        "{real: [?, ?], step: ?, missing: separate}",
-        "in degrees; for example [-90, 90] in steps of 0.01",
-    ),
-    (
-        "lon|lng|longitude",
-        "{real: [?, ?], step: ?, missing: separate}",
-        "in degrees; for example [-180, 180] in steps of 0.01",
-    ),
-    (
-        "zip|zipcode|postcode|postal",
-        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
-        "the list of all postal areas, from the post office",
-    ),
+    ("age|years old", _INTEGER, "in full years; for example [0, 120]"),
+    ("sex|gender", _TEXT, "the answers that could be given; for example [Female, Male, other]"),
+    ("year", _INTEGER, "for example [1900, 2030]"),
+    ("month", _INTEGER, "for example [1, 12]"),
+    ("lat|latitude", _REAL, "in degrees; for example [-90, 90] in steps of 0.01"),
+    ("lon|lng|longitude", _REAL, "in degrees; for example [-180, 180] in steps of 0.01"),
+    ("zip|zipcode|postcode|postal", _TEXT, "the list of all postal areas, from the post office"),
 )
 _TYPED: dict[GuessedKind, tuple[str, str]] = {
-    "integer": ("{integer: [?, ?], missing: separate}", "the smallest and the largest value there can be"),
-    "real": ("{real: [?, ?], step: ?, missing: separate}", "the ends that are possible, and the step to round to"),
+    "integer": (_INTEGER, "the smallest and the largest value there can be"),
+    "real": (_REAL, "the ends that are possible, and the step to round to"),
     "date": ("{date: [?, ?], missing: separate}", "the first and the last day there can be, such as 2026-01-01"),
     "boolean": ("{boolean: true, missing: separate}", ""),
-    "text": (
-        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
-        "every value there can be; other is among them",
-    ),
+    "text": (_TEXT, "every value there can be; other is among them"),
     "unknown": (
         "?",
         "{integer: [0, 9], missing: separate}, {real: [0, 9], step: 0.1, missing: separate}, "
         "{date: [2026-01-01, 2026-12-31], format: DD.MM.YYYY}, boolean or [a, b]",
     ),
 }
-NOTHING: Mapping[str, str] = MappingProxyType({})
+_BELIEVED: dict[str, tuple[GuessedKind, ...]] = {
+    _INTEGER: ("integer", "real", "unknown"),
+    _REAL: ("integer", "real", "unknown"),
+    _TEXT: ("integer", "text", "unknown"),
+}
+"""The types of columns with which a guess from the name agrees."""
 _IDENTITY = re.compile(r"(^|_)(id|key|ssn|nr|no|number|uuid)$|^(id|key)_", re.IGNORECASE)
 
 
-def starter(
-    columns: Iterable[tuple[str, GuessedKind]],
-    dataset: str,
-    *,
-    said: Mapping[str, str] = NOTHING,
-    key: str = "",
-    rows: str = "",
-    remarks: Sequence[str] = (),
-    promise: Promise = "everything",
-) -> str:
-    """Text of a new policy file for a table with these columns.
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A table as it is described: its columns with their kinds, what is said of each, and what is said of the table."""
 
-    What the metadata `said` of the columns, `remarks` about the table, and how many `rows` a person has at most by
-    the `key`, stand in comments.
+    dataset: str
+    columns: tuple[tuple[str, GuessedKind], ...]
+    said: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
+    rows: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def starter(found: Metadata, promise: Promise = "everything") -> str:
+    """Text of a new policy file for a table with these columns; what metadata say of it stands in comments.
 
     Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
 
-    >>> print(starter([("age", "integer"), ("person_id", "text")], "people").splitlines()[8])
+    >>> columns = (("age", "integer"), ("person_id", "text"))
+    >>> print(starter(Metadata("people", columns)).splitlines()[8])
       age: {integer: [CONFIRM, CONFIRM], missing: separate}   # in full years; for example [0, 120]
     """
-    kinds = dict(columns)
-    keys = [key] if key else [name for name in kinds if _IDENTITY.search(name)]
-    lines = [f"dataset: {_quoted(dataset)}                       # the name of the data in the ledger"]
+    kinds = dict(found.columns)
+    keys = [found.key] if found.key else [name for name in kinds if _IDENTITY.search(name)]
+    lines = [f"dataset: {_quoted(found.dataset)}                       # the name of the data in the ledger"]
     if keys:
         lines.append(
             f"individuals: {{key: {_quoted(keys[0])}, at most: {PLACEHOLDER}}}   # rows that one person can have"
-            + (f"; the metadata say {_comment(rows)}" if rows else "")
+            + (f"; the metadata say {_comment(found.rows)}" if found.rows else "")
         )
     else:
         lines.append("individuals: one row each             # or {key: COLUMN, at most: 3 rows}")
     or_public = "" if promise == "presence" else "                      # or public, if the number of records is known"
     lines.append(f"presence: secret{or_public}")
     lines.append("attributes:")
-    drafted = [_attribute(name, kind, said.get(name, "")) for name, kind in kinds.items() if name not in keys]
+    drafted = [_attribute(name, kind, found.said.get(name, "")) for name, kind in kinds.items() if name not in keys]
     lines += drafted or [f"  {PLACEHOLDER}: [{PLACEHOLDER}]"]
     lines += [f"  # {_quoted(name)} tells people apart, and is left out" for name in keys]
-    lines += [f"# {_comment(remark)}" for remark in remarks]
+    lines += [f"# {_comment(remark)}" for remark in found.remarks]
     return _TOP + "\n".join(lines) + "\n" + _SECRETS[promise] + _MIDDLE
 
 
@@ -158,18 +147,11 @@ def _attribute(name: str, kind: GuessedKind, said: str = "") -> str:
     if kind != "boolean":
         words = re.sub(r"[^a-z]+", " ", name.lower())
         for pattern, named, comment in _NAMED:
-            if re.search(rf"\b({pattern})\b", words) and _fits(kind, named):
+            if kind in _BELIEVED[named] and re.search(rf"\b({pattern})\b", words):
                 form, hint = named, comment
                 break
     comment = "; ".join(part for part in (hint, _comment(said)) if part)
     return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {comment}" if comment else "")
-
-
-def _fits(kind: GuessedKind, form: str) -> bool:
-    """Whether a guess from the name agrees with the type of the column, if it has one."""
-    return kind == UNKNOWN or {"integer": kind in ("integer", "real"), "real": kind in ("integer", "real")}.get(
-        form[1:].split(":")[0], kind in ("integer", "text")
-    )
 
 
 def _quoted(name: str) -> str:
@@ -191,18 +173,6 @@ KINDS: dict[str, GuessedKind] = {
 }
 """The words of SmartNoise and of OpenDP for the types of columns, and ours."""
 MOST_TABLES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """A table as it is described: its columns with their kinds, what is said of each, and what is said of the table."""
-
-    dataset: str
-    columns: tuple[tuple[str, GuessedKind], ...]
-    said: Mapping[str, str] = field(default_factory=dict)
-    key: str = ""
-    rows: str = ""
-    remarks: tuple[str, ...] = ()
 
 
 def read_metadata(path: Path) -> Metadata:
@@ -365,30 +335,19 @@ def init(
     """
     if promise not in get_args(Promise):
         raise PolicyError("there is no such promise to begin with", fix=f"use {' or '.join(get_args(Promise))}")
-    if table is not None and metadata is None:
-        made = _drafted(table, dataset, promise)
-    elif metadata is not None and table is None:
-        made = _described(read_metadata(Path(metadata)), dataset, promise)
-    else:
+    if (table is None) == (metadata is None):
         raise PolicyError("there is not one source of a draft", fix="give a table, or a file of metadata")
+    if table is not None:
+        columns, left_out, header = table_columns(table)
+        found = Metadata(dataset_of(table), tuple(columns))
+    else:
+        found, left_out = read_metadata(Path(metadata or "")), []
+        header = [column for column, _ in found.columns]
+    name = dataset or plain_name(found.dataset)
+    made = Draft(name, found.columns, tuple(left_out), tuple(header), starter(replace(found, dataset=name), promise))
     if out is not None:
         made.write(out, force=force)
     return made
-
-
-def _drafted(table: Source, dataset: str, promise: Promise) -> Draft:
-    columns, left_out, header = table_columns(table)
-    name = dataset or dataset_of(table)
-    return Draft(name, tuple(columns), tuple(left_out), tuple(header), starter(columns, name, promise=promise))
-
-
-def _described(found: Metadata, dataset: str, promise: Promise) -> Draft:
-    name = dataset or plain_name(found.dataset)
-    header = tuple(column for column, _ in found.columns)
-    text = starter(
-        found.columns, name, said=found.said, key=found.key, rows=found.rows, remarks=found.remarks, promise=promise
-    )
-    return Draft(name, found.columns, (), header, text)
 
 
 def table_columns(source: Source) -> tuple[list[tuple[str, GuessedKind]], list[str], list[str]]:
