@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Final, Literal, Protocol, TypeAlias, assert_never
 
 import numpy as np
@@ -25,8 +26,7 @@ Sign: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 Sizes: TypeAlias = frozenset[tuple[int, int]]
 """Attributes that something looks at: their places in the domain, with their sizes."""
 LARGEST = 2**126
-"""No number on the way may be larger, above or below the line."""
-LONGEST_CONSTANT = 2**4096
+"""No number on the way may be larger, above or below the line: powers of powers would have no end."""
 HEAVIEST = 200_000
 """The most nodes of a condition, those that occur in several places counted in each."""
 
@@ -252,27 +252,6 @@ class Reader(Protocol):
     def holds(self, reading: Reading, codes: Codes) -> Truths: ...
 
 
-class _NoRows:
-    """Reads for no record."""
-
-    def holds(self, reading: Reading, codes: Codes) -> Truths:  # noqa: ARG002
-        for one in reading.outside:
-            on_no_record(one.value)
-        return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
-
-
-def on_no_record(node: Number | Truth) -> Ratios | Truths:
-    """What a node comes to for no record: QueryError where it cannot be computed whatever the record."""
-    codes = {place: np.zeros(0, np.int64) for place, _ in node.sizes}
-    return evaluate(node, codes, _NoRows()) if isinstance(node, Logical) else numbers(node, codes, _NoRows())
-
-
-def denominator(node: Number) -> int | None:
-    """What a number has below the line, where that is the same for every record: 1 for a whole number."""
-    found = on_no_record(node)
-    return found.under if isinstance(found, Ratios) and isinstance(found.under, int) else None
-
-
 def cells_where(truth: Truth, places: Sequence[int], sizes: Sequence[int], reader: Reader | None = None) -> Bools:
     """Whether a condition is true, for each cell of the attributes at some places. Ask their number first."""
     if not sizes:
@@ -322,20 +301,11 @@ def evaluate(truth: Truth, codes: Codes, reader: Reader | None = None) -> Truths
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """Numbers `over` / `under`, where they are `known`; `under` is above 0.
-
-    No absolute value of `over` is above `most`, and no `under` above `deepest`.
-    """
+    """Numbers `over` / `under`, where they are `known`; `under` is above 0."""
 
     over: NDArray[Any]
-    most: int
     under: NDArray[Any] | int = 1
-    deepest: int = 1
     known: Bools | np.bool_ = KNOWN
-
-    def __post_init__(self) -> None:
-        if max(self.most, self.deepest) > (LARGEST if self.over.ndim else LONGEST_CONSTANT):
-            raise QueryError("the numbers of the condition become too large", fix="multiply less in it")
 
 
 def numbers(node: Number, codes: Codes, reader: Reader | None = None) -> Ratios:
@@ -343,34 +313,40 @@ def numbers(node: Number, codes: Codes, reader: Reader | None = None) -> Ratios:
     match node:
         case Constant(number):
             exact = Fraction(number or 0)
-            over = np.array(exact.numerator, _kind(abs(exact.numerator)))
-            return Ratios(
-                over, abs(exact.numerator), exact.denominator, exact.denominator, np.array(number is not None)
-            )
+            return Ratios(np.array(exact.numerator, object), exact.denominator, np.bool_(number is not None))
         case Code(place, size, first, step, missing):
-            under = math.lcm(first.denominator, step.denominator)
-            start, pace, column = int(first * under), int(step * under), codes[place]
-            most = abs(start) + pace * (size - 1)
-            over = column.astype(_kind(max(most, pace)), copy=False)
-            known = np.asarray(column != size - 1) if missing else KNOWN
-            return Ratios(over * pace + start if (start, pace) != (0, 1) else over, most, under, under, known)
+            under, column = math.lcm(first.denominator, step.denominator), codes[place]
+            over = _plus(_times(column, int(step * under)), int(first * under))
+            return Ratios(over, under, np.asarray(column != size - 1) if missing else KNOWN)
         case Lookup(place, listed):
             under = math.lcm(1, *(number.denominator for number in listed if number is not None))
             overs = [0 if number is None else int(number * under) for number in listed]
-            most, known = max(map(abs, overs), default=0), np.array([number is not None for number in listed], np.bool_)
-            return Ratios(np.array(overs, _kind(most))[codes[place]], most, under, under, known[codes[place]])
+            known = np.array([number is not None for number in listed], np.bool_)
+            over = np.array(overs, _kind(max(map(abs, overs), default=0)))
+            return Ratios(over[codes[place]], under, known[codes[place]])
         case Call(name, parts):
             return FUNCTIONS[name](*(numbers(part, codes, reader) for part in parts))
         case Choice(conditions, choices):
             options = [numbers(choice, codes, reader) for choice in choices]
-            overs, most, under, deepest = _common(options)
+            overs, under = _common(options)
             found, known = overs[-1], options[-1].known
             for place in reversed(range(len(conditions))):
                 true, _ = evaluate(conditions[place], codes, reader)
                 found, known = np.where(true, overs[place], found), np.where(true, options[place].known, known)
-            return Ratios(found, most, under, deepest, np.asarray(known))
+            return Ratios(found, under, known)
         case _:
             assert_never(node)
+
+
+class _NoRows:
+    def holds(self, reading: Reading, codes: Codes) -> Truths:  # noqa: ARG002
+        return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+
+
+def denominator(node: Number) -> int | None:
+    """What a number has below the line, where that is the same for every record: 1 for a whole number."""
+    under = numbers(node, {place: np.zeros(0, np.int64) for place, _ in node.sizes}, _NoRows()).under
+    return under if isinstance(under, int) else None
 
 
 def listed(node: Number, place: int | None, size: int) -> list[Fraction | None]:
@@ -382,32 +358,47 @@ def listed(node: Number, place: int | None, size: int) -> list[Fraction | None]:
 
 def _kind(bound: int) -> Any:
     """The type of whole numbers up to a bound; beyond 64 bits they are Python's."""
+    if bound > LARGEST:
+        raise QueryError("the numbers of the condition become too large", fix="multiply less in it")
     return np.int32 if bound < 2**30 else np.int64 if bound < 2**62 else object
 
 
-def _times(a: NDArray[Any] | int, most: int, b: NDArray[Any] | int, bound: int) -> NDArray[Any]:
-    """A product of whole numbers up to `most` and `bound`."""
-    kind = _kind(max(most, bound, most * bound))
-    return np.asarray(np.asarray(a).astype(kind) * np.asarray(b).astype(kind))
+def _size(whole: NDArray[Any] | int) -> int:
+    """The largest absolute value."""
+    return abs(whole) if isinstance(whole, int) else int(np.max(np.abs(whole), initial=0))
 
 
-def _common(parts: Sequence[Ratios]) -> tuple[list[NDArray[Any]], int, NDArray[Any] | int, int]:
-    """Numbers over one denominator: what is above the line, up to which bound, and what is below it, up to which."""
-    if all(isinstance(one.under, int) for one in parts):
-        whole = math.lcm(*(one.deepest for one in parts))
-        scaled = [_times(one.over, one.most, whole // one.deepest, whole // one.deepest) for one in parts]
-        most, under, deepest = max(one.most * (whole // one.deepest) for one in parts), whole, whole
-        return [one.astype(_kind(most)) for one in scaled], most, under, deepest
-    first, *others = parts
-    overs, most, below, deepest = [first.over], first.most, np.asarray(first.under), first.deepest
-    for one in others:
-        overs = [
-            *(_times(over, most, one.under, one.deepest) for over in overs),
-            _times(one.over, one.most, below, deepest),
-        ]
-        most, below = max(most * one.deepest, one.most * deepest), _times(below, deepest, one.under, one.deepest)
-        deepest *= one.deepest
-    return [one.astype(_kind(most)) for one in overs], most, below, deepest
+def _fitting(bound: int, *wholes: NDArray[Any] | int) -> list[NDArray[Any]]:
+    """Whole numbers as arrays in which results up to a bound fit, as they do themselves."""
+    kind = _kind(max(bound, *map(_size, wholes)))
+    return [np.asarray(whole, kind) for whole in wholes]
+
+
+def _times(a: NDArray[Any] | int, b: NDArray[Any] | int) -> NDArray[Any]:
+    if isinstance(b, int) and b == 1:
+        return np.asarray(a)
+    left, right = _fitting(_size(a) * _size(b), a, b)
+    return np.asarray(left * right)
+
+
+def _plus(a: NDArray[Any] | int, b: NDArray[Any] | int) -> NDArray[Any]:
+    if isinstance(b, int) and b == 0:
+        return np.asarray(a)
+    left, right = _fitting(_size(a) + _size(b), a, b)
+    return np.asarray(left + right)
+
+
+def _common(parts: Sequence[Ratios]) -> tuple[list[NDArray[Any]], NDArray[Any] | int]:
+    """Numbers over one denominator: what is above the line, and what is below it."""
+    fixed = [one.under for one in parts if isinstance(one.under, int)]
+    if len(fixed) == len(parts):
+        under = math.lcm(*fixed)
+        return [_times(one.over, under // of) for one, of in zip(parts, fixed, strict=True)], under
+    overs, below = [parts[0].over], parts[0].under
+    for one in parts[1:]:
+        overs = [*(_times(over, one.under) for over in overs), _times(one.over, below)]
+        below = _times(below, one.under)
+    return overs, below
 
 
 def _compared(sign: Sign, left: Ratios, right: Ratios) -> Any:
@@ -417,118 +408,84 @@ def _compared(sign: Sign, left: Ratios, right: Ratios) -> Any:
           what is compared with a constant stays as short as it is.
     """
     if isinstance(left.under, int) and isinstance(right.under, int) and right.over.ndim == 0 and left.over.ndim:
-        limit, wanted = left.most + 1, Fraction(int(right.over), right.under) * left.under
+        limit = _size(left.over) + 1 if left.over.dtype == object else int(np.iinfo(left.over.dtype).max)
+        wanted = Fraction(int(right.over), right.under) * left.under
         if wanted.denominator != 1 and sign in ("=", "<>"):
             wanted = Fraction(limit)  # nothing is equal to it
         near = math.ceil(wanted) if sign in ("<", ">=") else math.floor(wanted)
         return SIGNS[sign](left.over, min(max(near, -limit), limit))
-    (a, b), *_ = _common([left, right])
+    (a, b), _ = _common([left, right])
     return SIGNS[sign](a, b)
 
 
-def _sum(sign: int) -> Callable[[Ratios, Ratios], Ratios]:
-    def added(left: Ratios, right: Ratios) -> Ratios:
-        (a, b), most, under, deepest = _common([left, right])
-        kind = _kind(2 * most)
-        return Ratios(a.astype(kind) + sign * b.astype(kind), 2 * most, under, deepest, left.known & right.known)
-
-    return added
+def _sum(left: Ratios, right: Ratios) -> Ratios:
+    (a, b), under = _common([left, right])
+    return Ratios(_plus(a, b), under, left.known & right.known)
 
 
 def _product(left: Ratios, right: Ratios) -> Ratios:
-    over = _times(left.over, left.most, right.over, right.most)
-    most, deepest, known = left.most * right.most, left.deepest * right.deepest, left.known & right.known
-    if isinstance(left.under, int) and isinstance(right.under, int):
-        return Ratios(over, most, deepest, deepest, known)
-    return Ratios(over, most, _times(left.under, left.deepest, right.under, right.deepest), deepest, known)
+    fixed = isinstance(left.under, int) and isinstance(right.under, int)
+    under = left.under * right.under if fixed else _times(left.under, right.under)
+    return Ratios(_times(left.over, right.over), under, left.known & right.known)
 
 
 def _quotient(left: Ratios, right: Ratios) -> Ratios:
     """Unknown where the second number is 0."""
     zero, sign = np.asarray(right.over == 0, np.bool_), np.where(right.over < 0, -1, 1)
-    over = np.asarray(_times(left.over, left.most, right.under, right.deepest) * sign)
-    under = _times(left.under, left.deepest, np.where(zero, 1, right.over * sign), max(right.most, 1))
-    known = left.known & right.known & ~zero
-    return Ratios(over, left.most * right.deepest, under, left.deepest * max(right.most, 1), known)
+    over = _times(_times(left.over, right.under), sign)
+    under = _times(left.under, np.where(zero, 1, _times(right.over, sign)))
+    return Ratios(over, under, left.known & right.known & ~zero)
 
 
-def _divided(left: Ratios, right: Ratios) -> tuple[NDArray[Any], NDArray[Any], Ratios]:
-    """The whole part of a quotient, towards 0, and what is left over, with the numbers behind it."""
-    (a, b), most, under, deepest = _common([left, right])
+def _division(left: Ratios, right: Ratios) -> tuple[Ratios, Ratios]:
+    """The whole part of a quotient, towards 0, and what is left over; unknown where the second number is 0."""
+    (a, b), under = _common([left, right])
     zero = np.asarray(b == 0, np.bool_)
-    b = np.where(zero, 1, b) if zero.any() else b
-    rest = np.abs(a) % np.abs(b) * np.where(a < 0, -1, 1) if _kind(most) is object else np.fmod(a, b)
-    return (a - rest) // b, rest, Ratios(a, most, under, deepest, left.known & right.known & ~zero)
-
-
-def _cut_off(left: Ratios, right: Ratios) -> Ratios:
-    whole, _, both = _divided(left, right)
-    return Ratios(np.asarray(whole), both.most, known=both.known)
-
-
-def _left_over(left: Ratios, right: Ratios) -> Ratios:
-    _, rest, both = _divided(left, right)
-    return Ratios(np.asarray(rest), both.most, both.under, both.deepest, both.known)
+    known, b = left.known & right.known & ~zero, np.where(zero, 1, b)
+    long = object in (a.dtype, b.dtype)
+    rest = np.abs(a) % np.abs(b) * np.where(a < 0, -1, 1) if long else np.fmod(a, b)
+    return Ratios(np.asarray((a - rest) // b), 1, known), Ratios(np.asarray(rest), under, known)
 
 
 def _power(base: Ratios, exponent: Ratios) -> Ratios:
-    found = Ratios(np.array(1), 1)
-    for _ in range(int(exponent.over)):
-        found = _product(found, base)
-    return found
+    return reduce(_product, [base] * int(exponent.over), Ratios(np.array(1)))
 
 
 def _negative(one: Ratios) -> Ratios:
-    return Ratios(np.asarray(-one.over), one.most, one.under, one.deepest, one.known)
-
-
-def _absolute(one: Ratios) -> Ratios:
-    return Ratios(np.abs(one.over), one.most, one.under, one.deepest, one.known)
-
-
-def _floor(one: Ratios) -> Ratios:
-    return Ratios(np.asarray(one.over // one.under), one.most, known=one.known)
+    return replace(one, over=np.asarray(-one.over))
 
 
 def _rounded(one: Ratios, decimals: Ratios) -> Ratios:
     """The nearest number with so many decimals; halves go away from 0."""
     scale = 10 ** int(decimals.over)
-    twice = _times(one.over, one.most, 2 * scale, 2 * scale)
-    most = 2 * scale * one.most + one.deepest
-    kind, sign = _kind(max(most, 2 * one.deepest)), np.where(one.over < 0, -1, 1)
-    under = np.asarray(one.under).astype(kind)
-    nearest = (np.abs(twice).astype(kind) + under) // (2 * under) * sign
-    return Ratios(np.asarray(nearest), most, scale, scale, one.known)
+    twice = _plus(_times(np.abs(one.over), 2 * scale), one.under)
+    return Ratios(np.asarray(twice // _times(one.under, 2) * np.where(one.over < 0, -1, 1)), scale, one.known)
 
 
-def _extreme(better: Callable[[Any, Any], Any]) -> Callable[..., Ratios]:
+def _extreme(better: Callable[[Any, Any], Any], parts: Sequence[Ratios]) -> Ratios:
     """The least of the known numbers, or the largest."""
-
-    def found(*parts: Ratios) -> Ratios:
-        overs, most, under, deepest = _common(parts)
-        best, known = overs[0], parts[0].known
-        for over, part in zip(overs[1:], parts[1:], strict=True):
-            best = np.where(part.known & (better(over, best) | ~known), over, best)
-            known = known | part.known
-        return Ratios(best, most, under, deepest, np.asarray(known))
-
-    return found
+    overs, under = _common(parts)
+    best, known = overs[0], parts[0].known
+    for over, part in zip(overs[1:], parts[1:], strict=True):
+        best = np.where(part.known & (better(over, best) | ~known), over, best)
+        known = known | part.known
+    return Ratios(best, under, known)
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Ratios]]] = {
-    "+": _sum(1),
-    "-": _sum(-1),
+    "+": _sum,
+    "-": lambda left, right: _sum(left, _negative(right)),
     "*": _product,
     "/": _quotient,
-    "//": _cut_off,
-    "%": _left_over,
+    "//": lambda left, right: _division(left, right)[0],
+    "%": lambda left, right: _division(left, right)[1],
     "power": _power,
     "round": _rounded,
     "negative": _negative,
-    "abs": _absolute,
-    "floor": _floor,
-    "ceil": lambda one: _negative(_floor(_negative(one))),
-    "least": _extreme(operator.lt),
-    "greatest": _extreme(operator.gt),
+    "abs": lambda one: replace(one, over=np.abs(one.over)),
+    "floor": lambda one: Ratios(np.asarray(one.over // one.under), 1, one.known),
+    "ceil": lambda one: Ratios(np.asarray(-(-one.over // one.under)), 1, one.known),
+    "least": lambda *parts: _extreme(operator.lt, parts),
+    "greatest": lambda *parts: _extreme(operator.gt, parts),
 }
 """What is computed with numbers. Of `power` and `round`, the second number is a constant."""

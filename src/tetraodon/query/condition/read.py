@@ -32,7 +32,6 @@ from tetraodon.query.condition.nodes import (
     denominator,
     is_one,
     listed,
-    on_no_record,
     together,
 )
 from tetraodon.query.condition.public_tables import reading
@@ -91,9 +90,7 @@ def read_condition(text: str, names: Names) -> Truth:
 def checked(tree: exp.Expression, names: Names) -> Truth:
     """What a syntax tree says of a record."""
     try:
-        truth = _Checker(names).truth(tree)
-        on_no_record(truth)
-        return truth
+        return _Checker(names).truth(tree)
     except RecursionError:
         raise QueryError("the condition is nested too deeply", fix="split it, or use `in` and `between`") from None
 
