@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
-from tests.attacks.test_on_release import released as reconstructing_released
 
 import tetraodon as td
 from tetraodon.attacks.on_release import ENOUGH, Finding, at_most_one, attack_release, expected_records, reconstruct
@@ -231,7 +230,7 @@ def test_expected_records_are_those_of_the_margins() -> None:
 
 def test_a_release_is_read(tmp_path: Path) -> None:
     items = [{"name": "both", "histogram": ["age", "ill"]}, {"name": "ill", "histogram": ["ill"]}]
-    loud = reconstructing_released(tmp_path, release=items)
+    loud = released(tmp_path, release=items)
     both, ill = reconstruct(loud)
     assert (both.item, both.cells, ill.item) == ("both", 40, "ill")
     assert both.new <= both.named <= both.cells
@@ -241,14 +240,12 @@ def test_a_release_is_read(tmp_path: Path) -> None:
 
 
 def test_what_has_too_little_noise_says_which_epsilon_has_enough(tmp_path: Path) -> None:
-    (found,) = reconstruct(
-        reconstructing_released(tmp_path, budget={"epsilon": 8}, release=[{"name": "ages", "histogram": ["age"]}])
-    )
+    (found,) = reconstruct(released(tmp_path, budget={"epsilon": 8}, release=[{"name": "ages", "histogram": ["age"]}]))
     assert found.strongest > 0.9
     least = Fraction(found.key.removeprefix("budget: {epsilon: ").removesuffix("}"))
     (again := tmp_path / "again").mkdir()
     (quiet,) = reconstruct(
-        reconstructing_released(again, budget={"epsilon": str(least)}, release=[{"name": "ages", "histogram": ["age"]}])
+        released(again, budget={"epsilon": str(least)}, release=[{"name": "ages", "histogram": ["age"]}])
     )
     assert (quiet.key, quiet.strongest < 0.9, least < 8) == ("", True, True)
     assert 1 / (1 + math.exp(-1 / float(ENOUGH))) < 0.9
@@ -256,7 +253,5 @@ def test_what_has_too_little_noise_says_which_epsilon_has_enough(tmp_path: Path)
 
 def test_what_is_public_is_read_off(tmp_path: Path) -> None:
     secrets = {"age": {"within": 4}, "ill": "public"}
-    (found,) = reconstruct(
-        reconstructing_released(tmp_path, secrets=secrets, release=[{"name": "ill", "histogram": ["ill"]}])
-    )
+    (found,) = reconstruct(released(tmp_path, secrets=secrets, release=[{"name": "ill", "histogram": ["ill"]}]))
     assert (found.named, found.strongest, found.key) == (2, 1.0, "secrets: {ill: everything}")

@@ -21,8 +21,8 @@ from tetraodon.mechanism.adaptive_partition import LastNumbers, fitted, known_to
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Measured, Scaled
 from tetraodon.noise.laws import LAPLACE
+from tetraodon.queries import cdf, ranges, rectangles
 from tetraodon.query.adaptive_partition import Divided
-from tetraodon.query.kinds import cdf, ranges, rectangles
 from tetraodon.query.query import Query
 from tetraodon.releases.plan import Plan
 from tetraodon.releases.run import noisy

@@ -24,8 +24,8 @@ from tetraodon.mechanism.grid import GRID, GridFit, Side, grid_fit, role_of
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy, box_sums
 from tetraodon.noise import laplace_variance
+from tetraodon.queries import cdf, rectangles
 from tetraodon.query.contribution import Prefix
-from tetraodon.query.kinds import cdf, rectangles
 from tetraodon.query.linear import LinearQuery, splits
 from tetraodon.releases.least_epsilon import error_bound
 

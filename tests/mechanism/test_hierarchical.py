@@ -55,9 +55,11 @@ from tetraodon.noise.laws import GAUSSIAN, LAPLACE, LAWS, NoiseLaw
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.queries import cdf, count, histogram, quantiles, ranges
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.query import Query
 from tetraodon.query.smooth import Hats, Ramps
 from tetraodon.releases.least_epsilon import error_bound
 from tetraodon.releases.release import Release

@@ -29,7 +29,7 @@ from tetraodon.policy.attribute_graph import Blocks, Everything, Within
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.kinds import cdf, kmeans
+from tetraodon.queries import cdf, kmeans
 
 # -- estimator --------------------------------------------------------------------------------------
 # The estimator: what is run is what was certified, nothing is spent on bad input, and scikit-learn's checks.

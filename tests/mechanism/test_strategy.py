@@ -38,10 +38,11 @@ from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.queries import cdf, count, histogram, quantiles, ranges, total
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges, total
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Split, splits
-from tetraodon.query.query import Cells, EveryRange, ListedRanges, RunningCounts
+from tetraodon.query.query import Cells, EveryRange, ListedRanges, Query, RunningCounts
 from tetraodon.releases.plan import plan
 
 # -- strategy ---------------------------------------------------------------------------------------

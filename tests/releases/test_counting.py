@@ -28,7 +28,8 @@ from tetraodon.engine import ColumnReport, DataRefusal, open_table
 from tetraodon.exact.arrays import LARGEST
 from tetraodon.ledger.account import JOINTLY
 from tetraodon.policy.policy import UNREADABLE
-from tetraodon.query.kinds import histogram, linear, total
+from tetraodon.queries import histogram, total
+from tetraodon.query.kinds import linear
 from tetraodon.releases.counting import (
     Fitness,
     added_by,

@@ -226,7 +226,7 @@ def test_what_is_wanted() -> None:
     assert [one and one.allowed for one in wanted_of(read)] == [30, None, None, None]
     assert [one and one.allowed for one in wanted_of(read, {"sum": 9})] == [30, None, 9, None]
     assert [one and one.allowed for one in wanted_of(read, 9, records=10)] == [9, 9, 9, 9]
-    stated = ErrorTarget(Fraction(2), records=7)
+    stated = ErrorTarget(within=Fraction(2), records=7)
     assert wanted_of(read, {"average": stated}, confidence=0.9, records=10)[1] == stated.filled(None, Fraction(9, 10))
 
 
@@ -258,7 +258,7 @@ def test_the_file_is_what_counts_where_nothing_else_is_said() -> None:
     targets = {"pays": 50, "average": {"within": 1, "records": 2000, "confidence": 99}}
     read = policy(**targets)
     assert td.plan_for_error(read).epsilon == least_plan(read, wanted_of(read)).epsilon
-    both = {"pays": 50, "average": ErrorTarget(Fraction(1), records=2000, confidence=Fraction(99, 100))}
+    both = {"pays": 50, "average": ErrorTarget(within=Fraction(1), records=2000, confidence=Fraction(99, 100))}
     assert td.plan_for_error(policy(), both).epsilon == td.plan_for_error(read).epsilon
 
 

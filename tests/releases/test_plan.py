@@ -23,8 +23,8 @@ from tetraodon.mechanism.one_scale import DIRECT, EXACT, IDENTITY
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.queries import count
 from tetraodon.query.contribution import AllRanges
-from tetraodon.query.kinds import count
 from tetraodon.releases import proposals as best_proposal
 from tetraodon.releases import proposals as budget
 from tetraodon.releases.codec import plan_document

@@ -227,7 +227,7 @@ def test_the_journey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "chance by the public source, which weighs the values of age and job" in td.explain(policy).text
     plan = plan_view(policy)
     assert plan.noise_tuples == plan.channel.scale
-    assert "times its chance by the public source" in " ".join(plan_in_words(plan)) + what_it_is(plan)
+    assert "times its probability under the public source" in " ".join(plan_in_words(plan)) + what_it_is(plan)
     cells = np.random.default_rng(4).choice(40 * 30 * 20, 600, replace=False)
     age, home, job = np.unravel_index(cells, (40, 30, 20))
     table = pl.DataFrame({"age": 1 + age, "home": 1 + home, "job": 1 + job})

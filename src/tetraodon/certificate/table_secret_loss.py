@@ -31,7 +31,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.signal import lfilter
 
 from tetraodon.certificate.certificate import Certificate, Computed, TableChance, TableShare, Witness, certifying
 from tetraodon.certificate.kernel import certify_measurements
@@ -157,6 +156,8 @@ def _blurred(law: AnswerLaw, start: tuple[int, ...], shape: tuple[int, ...], rat
         slice(a - first, a - first + n) for a, first, n in zip(law.corner, start, law.weights.shape, strict=True)
     )
     found[inside] = law.weights
+    from scipy.signal import lfilter  # slow to import, and few plans need it
+
     total, keep = float(law.weights.sum()), math.exp(-rate)
     for axis in range(len(shape)):
         along = np.moveaxis(found, axis, -1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Floats, Ints
-from tetraodon.gate import Permit
 from tetraodon.inference.consistency import EstimatedTable, agree
 from tetraodon.inference.controlled_rounding import whole_tables
 from tetraodon.inference.graphical_model import (
@@ -35,8 +34,12 @@ from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.aim import NOTHING, ChosenTables, Places
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import Query, SyntheticRecords
 from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.query import Query
+from tetraodon.query.synthetic import SyntheticRecords
+
+if TYPE_CHECKING:
+    from tetraodon.gate import Permit
 
 Draw = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
 Choose = Callable[[Sequence[int], Fraction], int]

@@ -29,7 +29,7 @@ from tetraodon.mechanism.strategy import (
     reading_of,
 )
 from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.joint_graph import JointGraph
+from tetraodon.policy.joint_graph import JointMetric, Regions
 from tetraodon.policy.known import Marginal, known_query
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import Answerers, One, Prefix
@@ -244,7 +244,7 @@ def _totals_of_parts(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQu
     for split in table:
         graph = policy.graph.factor_of(split.name).graph
         match graph:
-            case Everything() | Within() | JointGraph():
+            case Everything() | Within() | JointMetric() | Regions():
                 continue
             case Public():
                 by.append(Split(split.name, split.bins, split.labels))

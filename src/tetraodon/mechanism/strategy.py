@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from tetraodon.display import Sentences
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
-from tetraodon.gate import Permit
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
@@ -44,6 +43,9 @@ from tetraodon.query.query import (
 )
 from tetraodon.query.records_where import Kept, RecordsWhere
 from tetraodon.wording import listing
+
+if TYPE_CHECKING:
+    from tetraodon.gate import Permit
 
 # -- policy among -----------------------------------------------------------------------------------
 # The policy that mechanisms are asked under where a question is about some of the records.

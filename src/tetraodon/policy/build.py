@@ -832,8 +832,8 @@ def _item(section: ItemSection, graph: SecretGraph, rows_each: int) -> Item:
     part = records_where(section.condition, (), graph.domain)
     query = kind.read(written, DeclaredValues(graph, graph.domain if part is None else part.inside, rows_each))
     heading = section.title or "", section.notes
-    error = None if section.error is None else section.error.target()
-    item = Item(section.name, query, section.share, written.get("whole", False), *heading, section.condition, error)
+    whole = written.get("whole", False)
+    item = Item(section.name, query, section.share, whole, *heading, section.condition, section.error)
     if (those := item.among(graph.domain)) is not None:
         if not query.of_parts:
             raise Refused(f"`{section.kind}` is about all records", fix="leave `where` out, or use it with mean")

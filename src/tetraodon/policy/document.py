@@ -13,7 +13,7 @@ from tetraodon.errors import QueryError
 from tetraodon.policy.adversary import AdversarySection, PriorSection
 from tetraodon.policy.category_tree import Tree
 from tetraodon.policy.joint_graph import Metric
-from tetraodon.policy.publication import ErrorEntry, ErrorSection, PublisherSection
+from tetraodon.policy.publication import ErrorEntry, ErrorTarget, Publisher
 from tetraodon.policy.section import (
     AttackersEntry,
     AttackersSection,
@@ -35,10 +35,10 @@ from tetraodon.policy.section import (
     Truth,
     Whole,
     refuse,
-    shown,
+    words,
 )
-from tetraodon.query.kinds import KINDS, Query
-from tetraodon.query.query import Key
+from tetraodon.query.kinds import KINDS
+from tetraodon.query.query import Key, Query
 
 # -- item section -----------------------------------------------------------------------------------
 # The shape of one entry of the `release` list of a policy file: the keys of every kind of question together.
@@ -250,32 +250,16 @@ class TableHints(Section):
 # -- short forms -------------------------------------------------------------------------------
 
 
-def _words(forms: dict[str, object], example: str) -> Callable[[object], object]:
-    """Expands a word into its long form."""
-
-    def expand(value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        if value not in forms:
-            refuse(
-                f"{shown(value)} is not understood here",
-                f"write {'; or '.join([*([' or '.join(forms)] if forms else []), example])}",
-            )
-        return forms[value]
-
-    return expand
-
-
-_individuals = _words({ONE_ROW_EACH: None}, "{key: person_id, at most: 3 rows}")
-_attribute_word = _words({"boolean": {"boolean": "true"}}, "{integer: [0, 120]}, or [Female, Male]")
-_secret = _words(
+_individuals = words({ONE_ROW_EACH: None}, "{key: person_id, at most: 3 rows}")
+_attribute_word = words({"boolean": {"boolean": "true"}}, "{integer: [0, 120]}, or [Female, Male]")
+_secret = words(
     {word: {word: "true"} for word in ("everything", "public")}, "{within: 5}, {blocks: ...} or {pairs: ...}"
 )
-_together = _words(
+_together = words(
     {ONE_AT_A_TIME: {"at most": "1"}, ALL_AT_ONCE: {}}, "{at most: 2}, or {metric: l1, over: ..., within: ...}"
 )
-_secrets = _words({}, f"{NONE_BUT_PRESENCE}, or {{age: {{within: 5}}}}")  # that one `only_presence` has read before
-_rule = _words({NOTHING: {"none": "true"}}, "{secrets: {age: {within: 5}}}")
+_secrets = words({}, f"{NONE_BUT_PRESENCE}, or {{age: {{within: 5}}}}")  # that one `only_presence` has read before
+_rule = words({NOTHING: {"none": "true"}}, "{secrets: {age: {within: 5}}}")
 
 
 def _attribute(value: object) -> object:
@@ -333,7 +317,7 @@ class PolicyDocument(Section):
     dataset: Text
     population: Text | None = None
     title: Text | None = None
-    publisher: PublisherSection = Field(default_factory=PublisherSection)
+    publisher: Publisher = Field(default_factory=Publisher)
     individuals: Annotated[IndividualsSection | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None
     presence: Literal["public", "secret"] = "secret"
     attributes: Annotated[dict[Text, AttributeEntry], Short(_attributes, _NAMED_LIST)]
@@ -352,7 +336,7 @@ class PolicyDocument(Section):
 
 
 SECTIONS: dict[str, type[Section]] = {
-    "publisher": PublisherSection,
+    "publisher": Publisher,
     "individuals": IndividualsSection,
     "attributes": AttributeSection,
     "secrets": SecretSection,
@@ -379,7 +363,7 @@ def section_at(path: Sequence[str | int]) -> type[Section]:
     if path[:2] == ("secrets", TABLE) and len(path) != 3:
         return ChancesSection if len(path) > 2 else TableSecretSection
     if path[0] == "release" and path[-1] == "error":
-        return ErrorSection
+        return ErrorTarget
     if path[0] in ("attackers", "adversary") and path[-1] in INNER:
         return INNER[str(path[-1])]
     return SECTIONS[str(path[0])]

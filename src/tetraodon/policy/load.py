@@ -91,7 +91,7 @@ def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
 
     >>> policy = load_policy({"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 0.1}})
     >>> policy.epsilon, policy.presence, policy.graph.is_edge(3, 77)
-    (Fraction(1, 10), 'secret', True)
+    (0.1, 'secret', True)
     """
     if isinstance(source, Policy):
         return source
@@ -147,7 +147,7 @@ def _understood(read: Source, folder: Path | None) -> Policy:
         rows_per_person=document.individuals.rows if document.individuals else 1,
         every_row=document.individuals is not None and document.individuals.secret is not None,
         title=document.title or "",
-        publisher=document.publisher.publisher(),
+        publisher=document.publisher,
         population=document.population or "",
         adversary=adversary,
         public=tuple(sorted(document.public.items())),
@@ -522,7 +522,7 @@ def _secret(attribute: Attribute, graph: AttributeGraph | JointGraph) -> str | J
         case Pairs():
             ends = [[attribute.value(x), attribute.value(y)] for x, y in sorted(graph.pairs)]
             return {"pairs": _listed(ends)}
-        case JointGraph():
+        case JointMetric() | Regions():
             raise AssertionError("what several attributes share is written under `together`")
         case _:
             assert_never(graph)

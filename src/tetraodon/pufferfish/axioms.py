@@ -17,7 +17,7 @@ from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.definition import Definition, SpelledOut, Verdict
-from tetraodon.pufferfish.scenario import Composable, Listed, Prior
+from tetraodon.pufferfish.scenarios import Composable, Finite, Prior
 from tetraodon.pufferfish.verification import ask, verify
 from tetraodon.pufferfish.world import World
 
@@ -168,7 +168,7 @@ def compiled(definition: Definition, world: World | None = None) -> Template:
 
 def world_of(definition: Definition) -> World:
     """The datasets that a definition's own list of priors mentions."""
-    listed = definition.scenarios.listed if isinstance(definition.scenarios, Listed) else ()
+    listed = definition.scenarios.arguments if isinstance(definition.scenarios, Finite) else ()
     priors = [prior for prior in listed if isinstance(prior, Prior)]
     if not priors:
         raise PolicyError("the definition does not list its datasets", fix="give world=World.product(...)")

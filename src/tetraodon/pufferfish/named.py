@@ -12,8 +12,8 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.pufferfish import pairs, scenarios
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.pair import Explicit, Pair, hamming
-from tetraodon.pufferfish.scenario import Scenario
+from tetraodon.pufferfish.pairs import Pair, hamming
+from tetraodon.pufferfish.scenarios import Scenario
 from tetraodon.pufferfish.world import Dataset, Is, Metric, Secret, World
 
 
@@ -82,7 +82,7 @@ def neighbours(
         for one, other in itertools.combinations(world.datasets, 2)
         if related(one, other) or related(other, one)
     )
-    return Definition(Explicit(listed), scenarios.anything(), epsilon=epsilon, name=name)
+    return Definition(pairs.listed_pairs(listed), scenarios.anything(), epsilon=epsilon, name=name)
 
 
 def is_dataset(dataset: Dataset) -> Secret:

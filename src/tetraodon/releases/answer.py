@@ -30,7 +30,7 @@ from tetraodon.query.condition.nodes import Always, Truth, evaluate
 from tetraodon.query.condition.read import read_condition, truth_table
 from tetraodon.query.condition.syntax import Names
 from tetraodon.query.contribution import Contribution, One, Table
-from tetraodon.query.kinds import KMeans
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.moments import Derived
 from tetraodon.query.query import Columns, MeasuredSum, ends_of_counts, possible_ends, split_values

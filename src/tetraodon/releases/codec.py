@@ -17,11 +17,12 @@ from tetraodon.query.adaptive_partition import Divided
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.contribution import Answerers, Beyond, Contribution, One, Prefix, WeightedSums
 from tetraodon.query.edge_flows import Flows
-from tetraodon.query.kinds import Query, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.levels import LevelSums
 from tetraodon.query.linear import LinearQuery, Measurement, split_document, split_from
 from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import EachPerson, Number
+from tetraodon.query.query import Query
 from tetraodon.query.ranks import Ranks
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
 from tetraodon.query.soft_bins import Product, Soft

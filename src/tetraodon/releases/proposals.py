@@ -22,7 +22,6 @@ from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.attackers import Contacts
-from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.query.contribution import One
@@ -429,7 +428,7 @@ def _group(items: Sequence[Item], planned: Chosen, policy: Policy) -> list[int]:
 def _steps(policy: Policy, strategies: Sequence[Strategy]) -> list[frozenset[str] | None] | None:
     names = {split.name for strategy in strategies for split in strategy.table}
     factors = [factor for factor in policy.graph.factors if names & set(factor.names)]
-    moving = [f for f in factors if (f.graph.has_edges if isinstance(f.graph, JointGraph) else f.graph.edge_count)]
+    moving = [f for f in factors if f.graph.has_edges]
     able = [name for factor in moving for name in factor.names if name in names]
     most = policy.graph.at_most if len(able) == len(moving) else len(able)
     return steps_together(able, most, absent=policy.graph.absent)

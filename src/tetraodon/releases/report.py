@@ -29,7 +29,7 @@ from tetraodon.policy.publication import EXACT, NOISY, OURS
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import HOPELESS, WORTHLESS, percent, times
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import KMeans
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import Split
 from tetraodon.query.query import MEASURED, Columns, Places, column_name, titled
 from tetraodon.releases.answer import Answer

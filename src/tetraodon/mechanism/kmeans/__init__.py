@@ -17,8 +17,9 @@ from tetraodon.mechanism.one_scale import Direct
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import KMeans, Query
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import LinearQuery
+from tetraodon.query.query import Query
 from tetraodon.query.soft_bins import Product, Soft
 
 STARTS, ROUNDS = 10, 25
