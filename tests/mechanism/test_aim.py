@@ -108,7 +108,7 @@ def test_everything_that_is_told_has_noise_of_its_scale() -> None:
         scales.append((len(scores), scale))
         return 0
 
-    told = draw_tables(tables, counted, Fraction(3), LAPLACE, draw, choose)
+    told = draw_tables(Measurement(LinearQuery(tables), Fraction(3)), counted, draw, choose)
     assert scales == [(4, 81), (3, 81)]  # scores are three times what a table of three attributes is off
     assert drawn[:2] == [(LAPLACE, 12, (3,)), (LAPLACE, 12, (2,))]
     assert [one[:2] for one in drawn[2:]] == [(LAPLACE, 3)] * 2

@@ -99,9 +99,9 @@ def assert_agreement(released: Release) -> None:
     """All tables count as many records as each other, and whole ones are whole."""
     tables = [answer.table for answer in released.values() if answer.values is not None]
     for whole in (False, True):
-        same = [float(table.values.sum()) for table in tables if table.whole == whole]
+        same = [float(table.values.sum()) for table in tables if table.item.item.whole == whole]
         assert not same or max(same) - min(same) < 1e-6 * (1 + max(map(abs, same)))
-    assert all((table.values >= 0).all() and (table.values % 1 == 0).all() for table in tables if table.whole)
+    assert all((table.values >= 0).all() and (table.values % 1 == 0).all() for table in tables if table.item.item.whole)
 
 
 @pytest.mark.parametrize("y", [{"blocks": [[0, 2], [3, 5]]}, {"within": 1}, "everything"])
