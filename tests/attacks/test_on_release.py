@@ -240,9 +240,7 @@ def test_a_release_is_read(tmp_path: Path) -> None:
 
 
 def test_what_has_too_little_noise_says_which_epsilon_has_enough(tmp_path: Path) -> None:
-    (found,) = reconstruct(
-        released(tmp_path, budget={"epsilon": 8}, release=[{"name": "ages", "histogram": ["age"]}])
-    )
+    (found,) = reconstruct(released(tmp_path, budget={"epsilon": 8}, release=[{"name": "ages", "histogram": ["age"]}]))
     assert found.strongest > 0.9
     least = Fraction(found.key.removeprefix("budget: {epsilon: ").removesuffix("}"))
     (again := tmp_path / "again").mkdir()
@@ -255,7 +253,5 @@ def test_what_has_too_little_noise_says_which_epsilon_has_enough(tmp_path: Path)
 
 def test_what_is_public_is_read_off(tmp_path: Path) -> None:
     secrets = {"age": {"within": 4}, "ill": "public"}
-    (found,) = reconstruct(
-        released(tmp_path, secrets=secrets, release=[{"name": "ill", "histogram": ["ill"]}])
-    )
+    (found,) = reconstruct(released(tmp_path, secrets=secrets, release=[{"name": "ill", "histogram": ["ill"]}]))
     assert (found.named, found.strongest, found.key) == (2, 1.0, "secrets: {ill: everything}")
