@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tetraodon.errors import QueryError
+from tetraodon.policy.explain import odds
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.words import odds
 from tetraodon.report.odds import MOST_CHIPS, MOST_MOVES, OddsStrip, odds_strip, odds_strips
 
 SECRETS: dict[str, Any] = {

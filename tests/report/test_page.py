@@ -42,7 +42,9 @@ def test_every_value_is_escaped_wherever_it_stands() -> None:
         "beliefs": [{"words": nasty, "percent": nasty}],
         "folded": [("What it costs", [nasty])],
     }
-    office = Publisher(nasty, nasty, nasty, nasty, "de", (("What it costs", nasty),))
+    office = Publisher(
+        name=nasty, source=nasty, contact=nasty, licence=nasty, language="de", words={"What it costs": nasty}
+    )
     page = page_html("view.html.j2", publisher=office, **values)
     assert ATTACK not in page
     assert page.count("alert(1)") == 19
@@ -104,7 +106,7 @@ def test_every_phrase_of_a_template_may_be_said_in_another_language() -> None:
 
 
 def test_a_page_is_in_the_language_of_the_office_and_says_where_it_is_not() -> None:
-    office = Publisher("Amt", "Erhebung", language="de", words=(("Source", "Quelle"),))
+    office = Publisher(name="Amt", source="Erhebung", language="de", words={"Source": "Quelle"})
     page = page_html("view.html.j2", publisher=office, **VIEW)
     assert '<html lang="de">' in page
     assert "<dt>Quelle</dt><dd>Erhebung</dd>" in page

@@ -12,7 +12,7 @@ from tests.web.studio_fixtures import POLICY, Visitor
 import tetraodon as td
 from tetraodon.attacks.gallery import find
 from tetraodon.errors import PolicyError, QueryError
-from tetraodon.policy.words import odds
+from tetraodon.policy.explain import odds
 from tetraodon.web.studio_figures import (
     MOST_COLUMNS,
     MOST_POINTS,
