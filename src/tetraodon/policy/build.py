@@ -73,6 +73,7 @@ from tetraodon.policy.policy import USUAL_LENGTH, Item, NamesItem, OpenText
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
 from tetraodon.policy.section import (
     AttackersSection,
+    BlocksOf,
     ChainSection,
     ChancesSection,
     KnownSection,
@@ -1039,7 +1040,7 @@ def _fact(section: KnownSection, domain: Domain) -> Fact:
             return _rectangle(section, domain)
 
 
-def _marginal(names: Sequence[str], bins: dict[str, list[list[str]]], domain: Domain) -> Marginal:
+def _marginal(names: Sequence[str], bins: BlocksOf, domain: Domain) -> Marginal:
     if not names or len(set(names)) < len(names):
         raise PolicyError("a known marginal does not name each attribute once", fix="write {marginal: [sex, region]}")
     for name in bins:
