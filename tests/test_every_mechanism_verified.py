@@ -22,7 +22,7 @@ from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
-from tetraodon.pufferfish.scenario import Scenario
+from tetraodon.pufferfish.scenarios import Scenario
 from tetraodon.query.contribution import One, WeightedSums
 from tetraodon.query.counts import Count, Histogram
 from tetraodon.query.kinds import linear

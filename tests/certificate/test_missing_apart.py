@@ -13,7 +13,7 @@ import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Grid, Integers
 from tetraodon.queries import mean, total, variance
-from tetraodon.query.contribution import Answerers, Squared
+from tetraodon.query.contribution import Answerers
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.number import Number
 from tetraodon.query.query import Query
@@ -95,7 +95,7 @@ def test_a_missing_value_adds_nothing() -> None:
     codes = np.arange(6)
     assert Number(amount).values(codes).tolist() == [-2, -1, 0, 1, 2, 0]
     assert Number(amount, squared=True).values(codes).tolist() == [16, 4, 0, 4, 16, 0]
-    assert Squared(Number(amount)).alone(codes).tolist() == [4, 1, 0, 1, 4, 0]
+    assert Number(amount).alone(codes, 2).tolist() == [4, 1, 0, 1, 4, 0]
     assert Answerers(("x",), 6).alone(codes).tolist() == [1, 1, 1, 1, 1, 0]
     assert Answerers(("x",), 6).columns().tolist() == [[1, 1, 1, 1, 1, 0]]
     plain = Attribute("x", Integers(0, 4))

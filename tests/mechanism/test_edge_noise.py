@@ -73,7 +73,7 @@ def test_a_tree_of_secrets_costs_one_for_every_step(item: dict[str, Any]) -> Non
 )
 def test_pairs_beyond_a_tree_pass_several_steps(pairs: list[tuple[int, int]], steps: int) -> None:
     here = policy(pairs)
-    [strategy] = BRANCHES.propose(here.items[0].query, here)
+    [strategy] = BRANCHES.proposals(here.items[0].query, here)
     assert td.certificate.certify_measurements(here.graph, strategy.measurements(Fraction(1))).epsilon == steps
 
 
@@ -88,12 +88,12 @@ def test_pairs_beyond_a_tree_pass_several_steps(pairs: list[tuple[int, int]], st
 )
 def test_it_is_not_proposed_where_it_is_of_no_use(changes: dict[str, Any]) -> None:
     here = policy(**changes)
-    assert list(BRANCHES.propose(here.items[0].query, here)) == []
+    assert list(BRANCHES.proposals(here.items[0].query, here)) == []
 
 
 def test_totals_must_be_public() -> None:
     here = policy(secrets={"x": {"pairs": [["v0", "v1"]]}}, release=[{"name": "h", "histogram": ["x", "sex"]}])
-    assert list(BRANCHES.propose(here.items[0].query, here)) == []
+    assert list(BRANCHES.proposals(here.items[0].query, here)) == []
 
 
 def test_trees_go_out_from_the_middle() -> None:
@@ -103,7 +103,7 @@ def test_trees_go_out_from_the_middle() -> None:
 
 def at(by: tuple[Split, ...] = ()) -> Scaled:
     here = policy(release=[{"name": "h", "histogram": ["x", *(split.name for split in by)]}])
-    [strategy] = BRANCHES.propose(here.items[0].query, here)
+    [strategy] = BRANCHES.proposals(here.items[0].query, here)
     return Scaled(strategy, Fraction(2), here.domain)
 
 
@@ -205,7 +205,7 @@ def test_maps_under_steps_of_one_are_as_good_as_was_asked(
 )
 def test_it_is_not_proposed_where_it_has_no_price(changes: dict[str, Any]) -> None:
     here = policy_of_edges((8, 9), **changes)
-    assert list(EDGES.propose(here.items[0].query, here)) == []
+    assert list(EDGES.proposals(here.items[0].query, here)) == []
 
 
 def scaled(first: FlowLine, second: FlowLine, scale: Fraction = Fraction(3)) -> Scaled:
@@ -260,7 +260,7 @@ def test_a_step_costs_one_and_long_borders_have_bins(size: int) -> None:
 def test_both_kinds_of_borders_share_a_step_that_crosses_both() -> None:
     here = policy_of_edges((12, 90), together="all at once", secrets={"x": {"within": 1}, "y": {"within": 2}})
     query = here.items[0].query
-    [strategy] = EDGES.propose(query, here)
+    [strategy] = EDGES.proposals(query, here)
 
     def error(times: Fraction) -> float:
         flows = flows_of(Scaled(strategy, Fraction(1), here.domain))

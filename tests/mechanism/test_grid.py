@@ -302,7 +302,7 @@ def variance_by_matrices(strategy: Strategy, scale: Fraction, asked: td.Policy) 
 @pytest.mark.parametrize("changes", [near(3), near(1), near(1) | {"presence": "secret"}])
 def test_the_predicted_error_is_that_of_the_matrices(changes: dict[str, Any]) -> None:
     asked = policy_of_search((21, 18), **changes)
-    [found] = GRID.propose(ASKED, asked)
+    [found] = GRID.proposals(ASKED, asked)
     scale = Fraction(3)
     predicted = Scaled(found, scale, asked.domain).expected_error(ASKED)
     assert predicted**2 == pytest.approx(variance_by_matrices(found, scale, asked), rel=1e-4)
@@ -362,7 +362,7 @@ def test_thin_maps_are_smoothed_along_one_side() -> None:
 
 
 def test_only_rectangles_are_answered_like_this() -> None:
-    assert not list(GRID.propose(cdf("x"), policy_of_search((9, 9))))
-    assert not list(GRID.propose(ASKED, policy_of_search((30, 30), secrets={"x": "public", "y": "public"})))
+    assert not list(GRID.proposals(cdf("x"), policy_of_search((9, 9))))
+    assert not list(GRID.proposals(ASKED, policy_of_search((30, 30), secrets={"x": "public", "y": "public"})))
     with pytest.raises(Refused):
         role_of(LinearQuery(Prefix("x", 9, 9)), Strategy(GRID, (), table=splits(["x", "y"])))

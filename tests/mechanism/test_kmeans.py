@@ -495,11 +495,11 @@ def test_too_small_a_budget_is_refused() -> None:
 def test_the_table_is_read_back_from_its_measurement() -> None:
     asked = policy()
     query = kmeans("y", "x", clusters=2)
-    [found] = SYNOPSIS.propose(query, asked)
+    [found] = SYNOPSIS.proposals(query, asked)
     table = synopsis_of(found.noisy[0], query, asked.domain)
     assert table.names == ("y", "x")
     assert table.query == found.noisy[0]
-    assert not list(SYNOPSIS.propose(cdf("x"), asked))
+    assert not list(SYNOPSIS.proposals(cdf("x"), asked))
     one = kmeans("x", clusters=2)
-    [line] = SYNOPSIS.propose(one, asked)
+    [line] = SYNOPSIS.proposals(one, asked)
     assert synopsis_of(line.noisy[0], one, asked.domain).shape == line.noisy[0].shape(asked.domain)

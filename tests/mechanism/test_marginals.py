@@ -215,7 +215,7 @@ def test_fit_and_covariance_are_the_inverse_of_what_is_measured(names: tuple[str
     assert MARGINS.cell_variance(at) == pytest.approx((back @ back.T)[0, 0] * variance)
     query = td.queries.histogram(*names)
     assert MARGINS.expected_error(query, at) == pytest.approx(table_errors([at])[0])
-    assert list(MARGINS.propose(query, policy_of_margins({}))) == []
+    assert list(MARGINS.proposals(query, policy_of_margins({}))) == []
     assert "read together" in MARGINS.sentence(at, "Noise", "")
 
 

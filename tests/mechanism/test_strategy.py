@@ -114,7 +114,7 @@ def test_a_mean_of_unknown_size_counts_as_dearly_as_it_sums() -> None:
 
 def test_there_is_no_table_to_read() -> None:
     here = policy()
-    (strategy,) = DIRECT.propose(td.queries.count(), here)
+    (strategy,) = DIRECT.proposals(td.queries.count(), here)
     at = Scaled(strategy, Fraction(1), here.domain)
     for ask in (
         lambda: DIRECT.fit(at, (np.zeros((1,), np.int64),)),
@@ -140,7 +140,7 @@ SURE = Fraction(95, 100)
 
 
 def test_a_table_is_told_as_it_is() -> None:
-    (strategy,) = IDENTITY.propose(td.queries.histogram("x"), HERE)
+    (strategy,) = IDENTITY.proposals(td.queries.histogram("x"), HERE)
     at = Scaled(EXACT.of(strategy), Fraction(0), HERE.domain)
     assert not at.strategy.noisy
     assert EXACT.fit(at, (np.arange(4)[:, None],)).tolist() == [0, 1, 2, 3]
@@ -151,13 +151,13 @@ def test_a_table_is_told_as_it_is() -> None:
 
 
 def test_what_is_no_table_of_cells_is_not_taken_for_one() -> None:
-    (strategy,) = ORDERED.propose(td.queries.histogram("x"), HERE)
+    (strategy,) = ORDERED.proposals(td.queries.histogram("x"), HERE)
     with pytest.raises(td.errors.QueryError, match="no table"):
         EXACT.fit(Scaled(EXACT.of(strategy), Fraction(0), HERE.domain), (np.arange(3),))
 
 
 def test_nobody_proposes_it() -> None:
-    assert not list(EXACT.propose(td.queries.histogram("x"), HERE))
+    assert not list(EXACT.proposals(td.queries.histogram("x"), HERE))
 
 
 # -- free totals ------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def test_boxes_need_as_many_running_counts_as_their_masks(presence: str) -> None
             "budget": {"epsilon": 1},
         }
     )
-    (strategy,) = (one for one in ORDERED.propose(td.queries.histogram("p", "x"), here) if one.table[-1].name == "x")
+    (strategy,) = (one for one in ORDERED.proposals(td.queries.histogram("p", "x"), here) if one.table[-1].name == "x")
     at = Scaled(strategy, Fraction(1), here.domain)
     shapes = [m.query.shape(here.domain) for m in strategy.measurements(Fraction(1))]
     noisy = [(k, place) for k in range(len(strategy.noisy)) for place in np.ndindex(shapes[k])]

@@ -73,7 +73,7 @@ def policy(secret: Any = "everything", *, size: int = 16, **changes: Any) -> Pol
 
 
 def proposed(here: Policy) -> list[Strategy]:
-    return list(WEIGHTED.propose(here.items[0].query, here))
+    return list(WEIGHTED.proposals(here.items[0].query, here))
 
 
 @pytest.mark.parametrize("asked", [{"cdf": "x"}, {"ranges": "x"}, {"ranges": {"x": [[0, 3], [2, 9]]}}])

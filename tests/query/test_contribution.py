@@ -16,7 +16,17 @@ from tests.worlds import soft_bins
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.query import contribution
-from tetraodon.query.contribution import AllRanges, Answerers, Beyond, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.query.contribution import (
+    AllRanges,
+    Answerers,
+    Beyond,
+    Contribution,
+    One,
+    Prefix,
+    Table,
+    Traits,
+    WeightedSums,
+)
 from tetraodon.query.number import Number
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
 from tetraodon.query.soft_bins import Product
@@ -69,12 +79,9 @@ def test_a_contribution_is_what_its_columns_say(kind: Contribution, data: st.Dat
     moved = columns[:, x] - columns[:, y]
     assert kind.alone(cells).tolist() == np.abs(columns).sum(axis=0).tolist()
     assert kind.apart(x, y).tolist() == np.abs(moved).sum(axis=0).tolist()
-    squares = kind.squares
-    assert squares.alone(cells).tolist() == (columns**2).sum(axis=0).tolist()
-    assert squares.apart(x, y).tolist() == (moved**2).sum(axis=0).tolist()
-    assert squares.columns().tolist() == columns.tolist()
-    assert squares.names == kind.names
-    assert (squares is kind) == kind.zeros_and_ones <= set(np.unique(columns).tolist()).issubset({0, 1})
+    assert kind.alone(cells, 2).tolist() == (columns**2).sum(axis=0).tolist()
+    assert kind.apart(x, y, 2).tolist() == (moved**2).sum(axis=0).tolist()
+    assert kind.zeros_and_ones <= set(np.unique(columns).tolist()).issubset({0, 1})
     assert kind.signed >= bool((columns < 0).any())
     height = kind.potential(cells)
     if height is not None:
@@ -90,29 +97,26 @@ def test_a_contribution_is_what_its_columns_say(kind: Contribution, data: st.Dat
 @settings(max_examples=400, deadline=None)
 @given(contributions().filter(lambda kind: len(kind.names) < 2), st.booleans(), st.integers(1, SIZE - 1))
 def test_what_it_says_of_steps_holds(kind: Contribution, squares: bool, reach: int) -> None:
-    kind = kind.squares if squares else kind
-    alone = np.broadcast_to(kind.alone(CODES), (SIZE,)).astype(int)
-    steps = {gap: np.asarray(kind.apart(CODES[:-gap], CODES[gap:])).astype(int) for gap in range(1, SIZE)}
-    if kind.linear or kind.convex:
+    power = 2 if squares else 1
+    traits, alone = kind.traits(power), np.broadcast_to(kind.alone(CODES, power), (SIZE,)).astype(int)
+    steps = {gap: np.asarray(kind.apart(CODES[:-gap], CODES[gap:], power)).astype(int) for gap in range(1, SIZE)}
+    if Traits.CONVEX in traits:
         assert (np.diff(alone, 2) >= 0).all()
         assert all((np.diff(step, 2) >= 0).all() for step in steps.values())
-    if kind.linear:  # the longest and the shortest step are the worst from either end
+    if Traits.LINEAR in traits:  # the longest and the shortest step are the worst from either end
         ends = [steps[gap][[0, -1]] for gap in (1, reach)]
         assert max(step.max() for gap, step in steps.items() if gap <= reach) == np.max(ends)
-    if kind.linear_if_answered:
+    if Traits.ANSWERED in traits:
         assert (np.diff(alone[:-1], 2) >= 0).all()
-    if kind.by_gap:
+    if Traits.BY_GAP in traits:
         assert all(len(set(step.tolist())) == 1 for step in steps.values())
-    if kind.highest_first:
+    if Traits.FIRST in traits:
         assert alone.max() == alone[0]
-    if kind.by_length or kind.smoothed:
+    if Traits.BY_LENGTH in traits or Traits.SMOOTHED in traits:
         near = max(step.max() for gap, step in steps.items() if gap <= reach)
-        assert near <= int(kind.most_moved(np.array([reach]))[0])
-    if kind.by_length:
+        assert near <= int(kind.most_moved(np.array([reach]), power)[0])
+    if Traits.BY_LENGTH in traits:
         assert all((steps[gap][:-1] <= steps[gap + 1]).all() for gap in range(1, SIZE - 1))
-    if kind.by_gap:
-        lengths = kind.worst_lengths(reach)
-        assert max(steps[gap][0] for gap in lengths.tolist()) == max(steps[g].max() for g in range(1, reach + 1))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,17 +126,10 @@ def test_every_kind_is_written_and_read_back(kind: str) -> None:
     assert KINDS[kind].document is not Contribution.document
 
 
-def test_zeros_and_ones_are_their_own_squares() -> None:
-    table = Table(("a",), np.array([[0, 1]]))
-    assert table.squares is table
-    assert Hats("a", 3, 2).squares.potential(np.array([0])) is None
-
-
 def test_long_numbers_are_squared_exactly() -> None:
-    seen = Number(Attribute("a", Integers(0, 2**40))).squares
-    assert int(seen.alone(np.array([2**40]))[0]) == 2**80
-    ramps = Ramps("a", 2**31, 2**30).squares
-    assert int(ramps.alone(np.array([0]))[0]) == 2 * 2**60
+    seen = Number(Attribute("a", Integers(0, 2**40)))
+    assert int(seen.alone(np.array([2**40]), 2)[0]) == 2**80
+    assert int(Ramps("a", 2**31, 2**30).alone(np.array([0]), 2)[0]) == 2 * 2**60
 
 
 def test_a_single_range_by_hand() -> None:

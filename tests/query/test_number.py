@@ -11,6 +11,7 @@ from tests.worlds import attributes
 
 from tetraodon.domain import Attribute, Grid, Integers
 from tetraodon.errors import QueryError, Refused
+from tetraodon.query.contribution import Traits
 from tetraodon.query.number import Number
 
 
@@ -38,7 +39,7 @@ def test_squares_are_those_of_the_distance_from_the_middle(value: Attribute) -> 
     middle = (numbers[0] + numbers[-1]) / 2
     squares = Number(value, squared=True)
     assert [int(v) * squares.unit for v in squares.columns()[0]] == [(number - middle) ** 2 for number in numbers]
-    assert (squares.signed, squares.linear, squares.potential(np.arange(value.size))) == (False, False, None)
+    assert (squares.signed, squares.traits(), squares.potential(np.arange(value.size))) == (False, Traits.CONVEX, None)
 
 
 def test_squares_that_are_too_long_or_weighted_are_refused() -> None:
@@ -69,7 +70,8 @@ def test_centred_numbers_are_distances_from_the_middle(first: Attribute, second:
     number, product = Number(first, centred=True), Number(first, second, centred=True)
     assert [int(v) * number.unit for v in number.columns()[0]] == one
     assert [int(v) * product.unit for v in product.columns()[0]] == [x * y for x in one for y in other]
-    assert (number.linear, product.linear, number.signed, product.signed) == (True, False, True, True)
+    assert (number.traits(), product.traits()) == (Traits.LINEAR | Traits.ANSWERED, Traits.CONVEX)
+    assert (number.signed, product.signed) == (True, True)
     assert product.longest == int(np.abs(product.columns()).max())
 
 

@@ -31,9 +31,8 @@ from tetraodon.query.weighted_margins import WeighedMargins
 from tetraodon.releases import estimates as together
 from tetraodon.releases import plan as planning
 from tetraodon.releases.estimates import Combined, CombinedGroup, estimate, links_of, pieces_of, tells_all
-from tetraodon.releases.joint_tables import planned_together
 from tetraodon.releases.plan import PlannedItem
-from tetraodon.releases.proposals import KnownOffers, limit_of
+from tetraodon.releases.proposals import KnownOffers, limit_of, planned_together
 from tetraodon.releases.release import Release, infer
 
 # -- combined ---------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from tetraodon.releases import proposals as budget
 from tetraodon.releases.codec import plan_document
 from tetraodon.releases.least_epsilon import error_bound, plan_for_error
 from tetraodon.releases.planning import PLAN_HEADS, asked_plan, error_in_words, errors_if_public, plan_rows, plan_shape
-from tetraodon.releases.proposals import Limit, choose, expected, fill, offered
+from tetraodon.releases.proposals import Limit, choose, fill, offered
 
 # -- plan -------------------------------------------------------------------------------------------
 # Plans keep their budget, choose by expected error, and never see data.
@@ -353,9 +353,9 @@ def test_the_least_error_is_taken(asked: dict[str, Any]) -> None:
     found, too_long = offered(item, made, LIMIT)
     assert not too_long
     strategy, scale = choose(item, made, LIMIT)
-    errors = [expected(item, one, loss / LIMIT.amount, made) for one, loss in found]
+    errors = [one.at(loss / LIMIT.amount, made.domain).expected_error(item.query) for one, loss in found]
     assert len(errors) > 1
-    assert expected(item, strategy, scale, made) == min(errors)
+    assert strategy.at(scale, made.domain).expected_error(item.query) == min(errors)
 
 
 def test_what_cannot_be_certified_for_a_part_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,10 +25,9 @@ from tetraodon.exact.zcdp import epsilon_at
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.noise.repeatable_coins import Dice
 from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent, TableSecret
-from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.load import USUAL_DELTA, load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secret_graph import ABSENT, FactorGraph, complete_graph
+from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import Measurement
 from tetraodon.query.number import EachPerson
@@ -159,15 +158,11 @@ def _strongest(measurement: Measurement) -> float:
     return 1 / (1 + math.exp(-1 / float(measurement.scale)))
 
 
-def _secret(graph: FactorGraph) -> bool:
-    return graph.has_edges if isinstance(graph, JointGraph) else graph.edge_count > 0
-
-
 def _key(release: Release, measurement: Measurement) -> str:
     """For tables that are told exactly, the secrets; for those with little noise, the epsilon at which it suffices."""
     if measurement.scale == 0:
         graphs = {name: factor.graph for factor in release.plan.policy.graph.factors for name in factor.names}
-        public = [name for name in measurement.query.names if not _secret(graphs[name])]
+        public = [name for name in measurement.query.names if not graphs[name].has_edges]
         return f"secrets: {{{public[0]}: everything}}" if public else "presence: secret"
     if measurement.noise != LAPLACE or measurement.scale >= ENOUGH:
         return ""

@@ -23,7 +23,7 @@ from tetraodon.exact.arrays import Bools, Ints
 from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.contribution import Contribution
+from tetraodon.query.contribution import Contribution, Traits
 from tetraodon.query.linear import Split
 
 # -- axis -------------------------------------------------------------------------------------------
@@ -34,11 +34,40 @@ EDGE_LIMIT = 30_000_000
 
 @dataclass(frozen=True)
 class Term:
-    """One query's contribution with its integer weight (loss per unit moved, times a common denominator)."""
+    """One query's contribution with its integer weight (loss per unit moved, times a common denominator), or that of
+    its squares."""
 
     number: int
     contribution: Contribution
     weight: int
+    power: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.contribution.names
+
+    @property
+    def traits(self) -> Traits:
+        return self.contribution.traits(self.power)
+
+    def alone(self, x: Ints) -> Ints:
+        return self.contribution.alone(x, self.power)
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return self.contribution.apart(x, y, self.power)
+
+    def most_moved(self, gap: Ints) -> Ints:
+        return self.contribution.most_moved(gap, self.power)
+
+
+def power_of(contribution: Contribution, squares: bool) -> int:
+    """2 for squares, unless these are the same."""
+    return 2 if squares and not contribution.zeros_and_ones else 1
+
+
+def has(traits: Traits, *terms: Term) -> bool:
+    """Whether all of these are so."""
+    return all(traits in term.traits for term in terms)
 
 
 @dataclass(frozen=True)
@@ -143,7 +172,7 @@ def best_edge(edges: Iterator[tuple[Ints, Ints]], same: Sequence[tuple[Term, Int
     terms = [replace(term, weight=term.weight // common) for term, _ in same]
     for x, y in edges:
         spend(len(x) * (1 + len(terms)))
-        apart = [term.contribution.apart(cells[x], cells[y]) for term, cells in same]
+        apart = [term.apart(cells[x], cells[y]) for term, cells in same]
         moved = lone[x] + lone[y] + weighted(terms, apart, len(x))
         top = int(np.argmax(moved))
         if best is None or int(moved[top]) * common > best.value:
@@ -153,8 +182,8 @@ def best_edge(edges: Iterator[tuple[Ints, Ints]], same: Sequence[tuple[Term, Int
 
 def best_step(lone: Sequence[Term], same: Sequence[Term], x: Ints, y: Ints) -> Peak:
     """The best of some listed steps of one attribute, of which `lone` terms cross a split and `same` ones do not."""
-    ends = [term.contribution.alone(x) + term.contribution.alone(y) for term in lone]
-    moved = weighted(lone, ends, len(x)) + weighted(same, [t.contribution.apart(x, y) for t in same], len(x))
+    ends = [term.alone(x) + term.alone(y) for term in lone]
+    moved = weighted(lone, ends, len(x)) + weighted(same, [t.apart(x, y) for t in same], len(x))
     top = int(np.argmax(moved))
     return Peak(int(moved[top]), int(x[top]), int(y[top]))
 
@@ -224,12 +253,12 @@ class CellAxis(JointAxis, ABC):
 
     def _local(self, term: Term) -> Ints:
         """The cell of a term's contribution that each cell lies in."""
-        names = term.contribution.names
+        names = term.names
         shape = self.graph.domain.project(names).shape
         return np.asarray(np.ravel_multi_index([self._codes[name] for name in names], shape))
 
     def _alone(self, terms: Sequence[Term]) -> Ints:
-        return weighted(terms, [t.contribution.alone(self._local(t)) for t in terms], self.graph.domain.size)
+        return weighted(terms, [t.alone(self._local(t)) for t in terms], self.graph.domain.size)
 
     @cached_property
     def _kinds(self) -> dict[Pattern, tuple[int, int]]:
@@ -329,7 +358,7 @@ class ClassAxis(CellAxis):
     @cached_property
     def _cells(self) -> Ints:
         """One or two cells of every class: two where the class has more than one, since it holds a step then."""
-        terms = sorted(self.terms, key=lambda term: len(term.contribution.names))
+        terms = sorted(self.terms, key=lambda term: len(term.names))
         # what is too large is refused before cells are listed
         written = [(term.contribution.columns(), term) for term in terms]
         count = sum(len(table) for table, _ in written) + len(self.crossings)

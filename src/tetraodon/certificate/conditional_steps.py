@@ -337,14 +337,15 @@ class _Steps:
         """What the queries of `own` move, in whole numbers."""
         terms, arrays = [], []
         for number, (query, weight) in enumerate(self.own):
-            kind = query.contribution.squares if self.squares else query.contribution
+            kind = query.contribution
             cells = np.zeros(len(next(iter(self._codes.values()))), np.int64)
             if kind.names:
                 shape = self.graph.domain.project(kind.names).shape
                 cells = np.asarray(np.ravel_multi_index([self._codes[name] for name in kind.names], shape))
-            ends = kind.alone(cells[x]) + kind.alone(cells[y])
-            terms.append(Term(number, kind, int(weight * self._common)))
-            arrays.append(np.where(self._crossed(query, x, y), ends, kind.apart(cells[x], cells[y])))
+            term = Term(number, kind, int(weight * self._common), 2 if self.squares else 1)
+            ends = term.alone(cells[x]) + term.alone(cells[y])
+            terms.append(term)
+            arrays.append(np.where(self._crossed(query, x, y), ends, term.apart(cells[x], cells[y])))
         return weighted(terms, arrays, len(x))
 
     def _beside(self, cost: int, kinds: Ints, value: Fraction, x: int, y: int) -> Loss:

@@ -14,7 +14,6 @@ from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.contribution import Squared
 from tetraodon.query.number import Number
 
 STEPS_LIMIT = 50_000
@@ -83,14 +82,12 @@ class CornerAxis(JointAxis):
         return Peak(int(total[top]) + above, *ends, exact=not above)
 
     def _moved(self, term: Term, x: Ints, y: Ints, crossed: bool) -> Ints:
-        here, there, contribution = self._cells(term, x), self._cells(term, y), term.contribution
-        if crossed:
-            return contribution.alone(here) + contribution.alone(there)
-        return contribution.apart(here, there)
+        here, there = self._cells(term, x), self._cells(term, y)
+        return term.alone(here) + term.alone(there) if crossed else term.apart(here, there)
 
     def _cells(self, term: Term, codes: Ints) -> Ints:
         cell = np.zeros(len(codes), np.int64)
-        for name in term.contribution.names:
+        for name in term.names:
             cell = cell * self.graph.domain[name].size + codes[:, self.names.index(name)]
         return cell
 
@@ -140,22 +137,17 @@ class _Side:
 
 def _squares(term: Term) -> frozenset[str]:
     """The attribute whose squares a term adds up, if it does."""
-    kind = _number(term)
-    return frozenset(kind.names if kind is not None and kind.squared else ())
-
-
-def _number(term: Term) -> Number | None:
-    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return kind if isinstance(kind, Number) else None
+    kind = term.contribution
+    return frozenset(kind.names if isinstance(kind, Number) and kind.squared else ())
 
 
 def _above_chord(term: Term, apart: int) -> int:
     """How far what a step moves is above its chord between lengths that are so far apart."""
-    number = _number(term)
-    assert number is not None
+    number = term.contribution
+    assert isinstance(number, Number)
     if apart == 1:
         return 0
-    return 2 * number.longest * apart**2 if isinstance(term.contribution, Squared) else apart**2
+    return apart**2 if term.power == 1 else 2 * number.longest * apart**2
 
 
 def fits(factors: Sequence[Factor]) -> bool:

@@ -14,14 +14,26 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from tetraodon.certificate import corner_axis
-from tetraodon.certificate.axis import UNCHANGED, Axis, ClassAxis, Crossing, GridAxis, Pattern, Peak, Term, by_value
+from tetraodon.certificate.axis import (
+    UNCHANGED,
+    Axis,
+    ClassAxis,
+    Crossing,
+    GridAxis,
+    Pattern,
+    Peak,
+    Term,
+    by_value,
+    has,
+    power_of,
+)
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.metric_axis import by_metric
 from tetraodon.policy.attribute_graph import Everything, Public
 from tetraodon.policy.joint_graph import JointGraph, JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph, complete_graph
-from tetraodon.query.contribution import One
+from tetraodon.query.contribution import One, Traits
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import Number
 
@@ -389,8 +401,7 @@ def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], square
     for n, (query, weight) in enumerate(queries):
         home = next((of_name[name] for name in query.contribution.names if name in of_name), None)
         if home is not None:
-            seen = query.contribution.squares if squares else query.contribution
-            terms[home].append(Term(n, seen, weight))
+            terms[home].append(Term(n, query.contribution, weight, power_of(query.contribution, squares)))
         for split in query.by:
             if split.name in of_name:
                 crossings[of_name[split.name]].append(Crossing(n, split, squares and query.contribution.signed))
@@ -417,7 +428,7 @@ def _axis(
     if isinstance(first, JointGraph) and len(factors) == 1:
         quick = by_metric(part, first, terms, crossings) if isinstance(first, JointMetric) else None
         return quick or GridAxis(part, terms, crossings)
-    at_corners = by_value(crossings) and all(term.contribution.convex for term in terms)
+    at_corners = by_value(crossings) and has(Traits.CONVEX, *terms)
     if corner_axis.fits(factors) and at_corners:
         return CornerAxis(part, terms, crossings)
     if part.domain.size <= MATRIX_LIMIT:

@@ -18,6 +18,7 @@ from tetraodon.certificate.axis import (
     best_edge,
     best_step,
     crossed_numbers,
+    has,
     longest_reach,
     masks_between,
     weighted,
@@ -25,7 +26,7 @@ from tetraodon.certificate.axis import (
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
-from tetraodon.query.contribution import Among, Table
+from tetraodon.query.contribution import Among, Table, Traits
 
 # -- line maxima ------------------------------------------------------------------------------------
 # Maxima of a(x) + a(y) + |h(x) - h(y)| over pairs in a sliding window or in the same block, in linear time.
@@ -221,11 +222,11 @@ class LineAxis:
     def _top(self, lone: Sequence[Term]) -> Peak:
         if not lone:
             return Peak(0, 0, 0)
-        if all(term.contribution.convex for term in lone):
+        if has(Traits.CONVEX, *lone):
             cells = np.unique(np.array([0, self.graph.size - 1]))
         else:
             cells = self._cells()
-        arrays = [term.contribution.alone(cells) for term in lone]
+        arrays = [term.alone(cells) for term in lone]
         few, _ = runs_of_equal_columns(np.stack(arrays))  # adding Python integers is slow
         few = few if len(cells) < 5 or not all(map(_convex, arrays)) else _ends(len(cells))
         total = weighted(lone, [array[few] for array in arrays], len(few))
@@ -239,22 +240,22 @@ class LineAxis:
         Why   linear terms are convex in both values: the maximum sits at a corner of {1 <= y - x <= reach}. A step of
               length g from x moves the square d(x)^2 of a distance from the middle by |d(x + g)^2 - d(x)^2|, the
               absolute value of a linear function of x, and d(x)^2 itself is convex: so for each g the step begins or
-              ends at an end. With a last value that is missing, the worst of all steps joins two numbers at the ends,
-              or it and a number at an end: what is moved is convex in each number.
+              ends at an end, as it may where all steps of a length move alike. With a last value that is missing, the
+              worst of all steps joins two numbers at the ends, or it and a number at an end: what is moved is convex in
+              each number.
         """
         if not isinstance(self.graph, Everything | Within):
             return None
-        last, reach, kinds = self.graph.size - 1, longest_reach(self.graph), [term.contribution for term in self.terms]
-        if all(kind.linear for kind in kinds):
+        last, reach = self.graph.size - 1, longest_reach(self.graph)
+        if has(Traits.LINEAR, *self.terms):
             gap = np.array([1, reach])
-        elif all(kind.convex for kind in kinds) and reach <= EDGE_LIMIT:
-            gap = np.arange(1, reach + 1)
-        elif all(kind.linear_if_answered for kind in kinds) and isinstance(self.graph, Everything) and last > 1:
+        elif has(Traits.ANSWERED, *self.terms) and isinstance(self.graph, Everything) and last > 1:
             x, y = np.array([[0, 1], [0, last - 1], [last - 2, last - 1], [0, last], [last - 1, last]]).T
             return best_step(lone, same, x, y)
-        elif not lone and len(same) == 1 and same[0].contribution.by_gap:
-            gap = same[0].contribution.worst_lengths(reach)
-            return best_step(lone, same, np.zeros_like(gap), gap)
+        elif has(Traits.CONVEX, *lone) and all(has(Traits.CONVEX, t) or has(Traits.BY_GAP, t) for t in same):
+            if reach > EDGE_LIMIT:
+                return None
+            gap = np.arange(1, reach + 1)
         else:
             return None
         x = np.concatenate([np.zeros_like(gap), last - gap])
@@ -287,8 +288,8 @@ class LineAxis:
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         cells = self._cells()
-        arrays = [t.contribution.alone(cells) for t in lone]
-        potentials = [p for t in same if (p := t.contribution.potential(cells)) is not None]
+        arrays = [t.alone(cells) for t in lone]
+        potentials = [p for t in same if t.power == 1 and (p := t.contribution.potential(cells)) is not None]
         if len(potentials) == len(same) and isinstance(self.graph, Everything) and self._at_ends(arrays, potentials):
             few = _ends(len(cells))
             alone = weighted(lone, [array[few] for array in arrays], len(few))
@@ -326,26 +327,24 @@ class LineAxis:
         Post  exact where a step from code 0 attains every term's own maximum, where all steps of the greatest length
               or the few edges are looked at; else a bound.
         """
-        kinds = [term.contribution for term in same]
-        if not isinstance(self.graph, Everything | Within) or not any(kind.smoothed for kind in kinds):
+        smoothed = [term for term in same if has(Traits.SMOOTHED, term)]
+        if not isinstance(self.graph, Everything | Within) or not smoothed or not has(Traits.FIRST, *lone):
             return None
-        if not all(kind.smoothed or kind.linear for kind in kinds):
-            return None
-        if not all(term.contribution.highest_first for term in lone):
+        if not has(Traits.LINEAR, *(term for term in same if term not in smoothed)):
             return None
         reach, first = longest_reach(self.graph), np.array([0])
-        gap = np.unique(np.concatenate([kind.worst_lengths(reach) for kind in kinds]))
+        gap = np.unique(np.concatenate([t.contribution.worst_lengths(reach, t.power) for t in same]))
         found = best_step(lone, same, np.zeros_like(gap), gap)
-        bound = sum(2 * term.weight * int(term.contribution.alone(first)[0]) for term in lone)
-        bound += sum(term.weight * int(term.contribution.most_moved(np.array([reach]))[0]) for term in same)
+        bound = sum(2 * term.weight * int(term.alone(first)[0]) for term in lone)
+        bound += sum(term.weight * int(term.most_moved(np.array([reach]))[0]) for term in same)
         if found.value == bound:
             return found
-        if all(kind.by_length for kind in kinds):
+        if has(Traits.BY_LENGTH, *same):
             starts = self._cells()[: self.graph.size - reach]
             return best_step(lone, same, starts, starts + reach)
         if self.graph.edge_count <= LISTED:
             cells = self._cells()
-            alone = weighted(lone, [term.contribution.alone(cells) for term in lone], len(cells))
+            alone = weighted(lone, [term.alone(cells) for term in lone], len(cells))
             return best_edge(self.graph.edges(), [(term, cells) for term in same], alone)
         return replace(found, value=bound, exact=False)
 
@@ -381,7 +380,7 @@ class LineAxis:
 
     def _edge_by_edge(self, pattern: Pattern, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         cells = self._cells()
-        alone = weighted(lone, [t.contribution.alone(cells) for t in lone], len(cells))
+        alone = weighted(lone, [t.alone(cells) for t in lone], len(cells))
         binned = [one for one in self.crossings if one.split.bins is not None]
         wanted = sum(1 << bit for bit, number in enumerate(crossed_numbers(binned)) if number in pattern.crossed)
         kept = []

@@ -22,12 +22,13 @@ from tetraodon.certificate.axis import (
     by_value,
     crossed_numbers,
     crossing_masks,
+    has,
     weighted,
 )
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.query.contribution import Squared
+from tetraodon.query.contribution import Traits
 from tetraodon.query.soft_bins import Soft
 
 FEW_EDGES = 100_000
@@ -38,15 +39,11 @@ def by_metric(
     graph: SecretGraph, metric: JointMetric, terms: tuple[Term, ...], crossings: tuple[Crossing, ...]
 ) -> MoveAxis | RateAxis | None:
     """A quick way to look at attributes tied by a metric; None where every edge has to be, or may as well be."""
-    if (
-        metric.metric == "great circle km"
-        or not by_value(crossings)
-        or not all(t.contribution.by_length for t in terms)
-    ):
+    if metric.metric == "great circle km" or not by_value(crossings) or not has(Traits.BY_LENGTH, *terms):
         return None
-    if not metric.listable and not any(isinstance(t.contribution, Squared) for t in terms):  # squares have no rate
+    if not metric.listable and all(t.power == 1 for t in terms):  # squares have no rate
         return RateAxis(graph, terms, crossings, metric)
-    if all(t.contribution.linear for t in terms) or not metric.listable or metric.edge_count > FEW_EDGES:
+    if has(Traits.LINEAR, *terms) or not metric.listable or metric.edge_count > FEW_EDGES:
         return MoveAxis(graph, terms, crossings, metric)
     return None
 
@@ -92,10 +89,10 @@ class MoveAxis(JointAxis):
         parts, starts = [], {}
         for name in self.names:
             move = self._moves[name][rows]
-            same = [t for t in self.terms if t.contribution.names == (name,) and t.number not in crossed]
+            same = [t for t in self.terms if t.names == (name,) and t.number not in crossed]
             gap = np.abs(move)
             lengths = np.arange(int(gap.max()) + 1)
-            parts.append(weighted(same, [t.contribution.most_moved(lengths) for t in same], len(lengths))[gap])
+            parts.append(weighted(same, [t.most_moved(lengths) for t in same], len(lengths))[gap])
             starts[name], lone = self._best_start(name, move, crossed)
             parts.append(lone)
         total = _sum(parts)
@@ -103,20 +100,17 @@ class MoveAxis(JointAxis):
         x = [int(starts[name][top]) for name in self.names]
         y = [start + int(self._moves[name][rows[top]]) for name, start in zip(self.names, x, strict=True)]
         # smoothed bins move that much from code 0 only, and of soft ones a bound was taken
-        smooth = [t for t in self.terms if t.contribution.smoothed and t.number not in crossed]
-        tied = any(t.number in crossed and t.contribution.names for t in self.terms)
+        smooth = [t for t in self.terms if has(Traits.SMOOTHED, t) and t.number not in crossed]
+        tied = any(t.number in crossed and t.names for t in self.terms)
         exact = not smooth or not (tied or any(isinstance(t.contribution, Soft) for t in smooth))
         return Peak(int(total[top]), self.graph.domain.cell_of(x), self.graph.domain.cell_of(y), exact)
 
     def _best_start(self, name: str, move: Ints, crossed: frozenset[int]) -> tuple[Ints, Ints]:
         """Where along one attribute the crossing terms add most, and how much, for every displacement."""
         size = self.graph.domain[name].size
-        lone = [t for t in self.terms if t.contribution.names == (name,) and t.number in crossed]
+        lone = [t for t in self.terms if t.names == (name,) and t.number in crossed]
         first, last = np.maximum(0, -move), size - 1 - np.maximum(0, move)
-        values = [
-            weighted(lone, [t.contribution.alone(s) + t.contribution.alone(s + move) for t in lone], len(move))
-            for s in (first, last)
-        ]
+        values = [weighted(lone, [t.alone(s) + t.alone(s + move) for t in lone], len(move)) for s in (first, last)]
         better = values[1] > values[0]
         return np.where(better, last, first), np.where(better, values[1], values[0])
 
@@ -124,8 +118,8 @@ class MoveAxis(JointAxis):
         codes, value = [], 0
         for name in self.names:
             ends = np.array([0, self.graph.domain[name].size - 1])
-            terms = [t for t in self.terms if t.contribution.names == (name,) and t.number in numbers]
-            total = weighted(terms, [t.contribution.alone(ends) for t in terms], 2)
+            terms = [t for t in self.terms if t.names == (name,) and t.number in numbers]
+            total = weighted(terms, [t.alone(ends) for t in terms], 2)
             top = int(np.argmax(total))
             codes.append(int(ends[top]))
             value += int(total[top])
@@ -178,22 +172,22 @@ class RateAxis(JointAxis):
         return Peak(sum(self._top(term) for term in self.terms), 0, 0, exact=False)
 
     def _top(self, term: Term) -> int:
-        if not term.contribution.names:
+        if not term.names:
             return 0  # the kernel adds what every record counts
-        ends = np.array([0, self.graph.domain[term.contribution.names[0]].size - 1])
-        return term.weight * int(term.contribution.alone(ends).max())
+        ends = np.array([0, self.graph.domain[term.names[0]].size - 1])
+        return term.weight * int(term.alone(ends).max())
 
     def _fastest(self, terms: Sequence[Term]) -> Fraction:
         order = self.graph.factors[0].names
         speed, slack, most = [], Fraction(0), Fraction(0)
         for name, step, size in zip(order, self.metric.steps, self.metric.shape, strict=True):
-            mine = [term for term in terms if term.contribution.names == (name,)]
+            mine = [term for term in terms if term.names == (name,)]
             rates = [term.weight * _rate(term) for term in mine]
             speed.append(sum(rates, Fraction(0)) / step)
             treads = [(t.weight, t.contribution.tread) for t in mine if isinstance(t.contribution, Soft)]
             slack += sum((2 * weight * (1 - Fraction(1, tread)) for weight, tread in treads), Fraction(0))
             reach = np.array([min(size - 1, int(self.metric.within / step))])
-            most += sum(t.weight * int(t.contribution.most_moved(reach)[0]) for t in mine)
+            most += sum(t.weight * int(t.most_moved(reach)[0]) for t in mine)
         match self.metric.metric:
             case "l1":
                 bound = self.metric.within * max(speed) + slack
@@ -220,7 +214,7 @@ def _rate(term: Term) -> Fraction:
     """What one code moves a term by at most, but for the treads of a staircase."""
     if isinstance(term.contribution, Soft):
         return Fraction(2, term.contribution.tread)
-    return Fraction(int(term.contribution.apart(np.array([0]), np.array([1]))[0]))
+    return Fraction(int(term.apart(np.array([0]), np.array([1]))[0]))
 
 
 def _length_above(sides: Sequence[Fraction]) -> Fraction:

@@ -105,7 +105,7 @@ def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any], pres
         answers = [_answers(domain, measurement, dataset) for dataset in (first, second)]
         apart = np.abs(answers[0] - answers[1])
         return int((apart.astype(object) ** 2).sum() if squares else apart.sum())
-    contribution = measurement.query.contribution.squares if squares else measurement.query.contribution
+    contribution, power = measurement.query.contribution, 2 if squares else 1
     places = [tuple(_code(domain, record, name) for name in contribution.names) for record in present]
     shape = [domain[name].size for name in contribution.names]
     cells = [np.asarray(int(np.ravel_multi_index(place, shape)) if place else 0) for place in places]
@@ -114,8 +114,8 @@ def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any], pres
         for record in present
     ]
     if len(present) == 2 and bins[0] == bins[1]:
-        return int(contribution.apart(cells[0], cells[1]))
-    return sum(int(contribution.alone(cell)) for cell in cells)
+        return int(contribution.apart(cells[0], cells[1], power))
+    return sum(int(contribution.alone(cell, power)) for cell in cells)
 
 
 def _answers(domain: Domain, measurement: Measurement, dataset: Dataset) -> Ints:

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.certificate.edge_loss import Loss, Weighted
-from tetraodon.policy.joint_graph import JointGraph
-from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.weighted_margins import WeighedMargins
@@ -52,9 +51,9 @@ def over_tables(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[
           too many sets of attributes to look at.
     """
     names = dict.fromkeys(name for query, _ in queries for name in query.names)
-    factors = [factor for factor in graph.factors if not names.keys().isdisjoint(factor.names) and _can_change(factor)]
-    able = [name for factor in factors for name in factor.names if name in names]
-    alone = all(len(factor.names) == 1 for factor in factors)
+    moving = [factor for factor in graph.factors if names.keys() & {*factor.names} and factor.graph.has_edges]
+    able = [name for factor in moving for name in factor.names if name in names]
+    alone = all(len(factor.names) == 1 for factor in moving)
     common = math.lcm(*(weight.denominator for _, weight in queries))
     tables = [_MovedTable.of(query, int(weight * common), 2 if squares else 1) for query, weight in queries]
     most = graph.at_most if alone else len(able)
@@ -67,10 +66,6 @@ def over_tables(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[
     if worst is None or not alone or not best:
         return Loss(value, None, not best)
     return Loss(value, _pair(graph, worst, given), True)
-
-
-def _can_change(factor: Factor) -> bool:
-    return factor.graph.has_edges if isinstance(factor.graph, JointGraph) else factor.graph.edge_count > 0
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,7 @@ def _one(
     if name not in given.names:
         return LinearQuery(given, by), weight
     if given.names == (name,):
-        alone = (given.squares if squares else given).alone(np.array(code))
+        alone = given.alone(np.array(code), 2 if squares else 1)
         return LinearQuery(One(), by), weight * int(alone)
     if isinstance(given, Number) and given.times is not None:
         rest, times = given.at(name, code)

@@ -18,9 +18,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints
-from tetraodon.mechanism.one_scale import free_totals
+from tetraodon.mechanism.one_scale import exact_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
@@ -213,6 +212,12 @@ class AdaptivePartition(Mechanism):
     """Small parts are taken to be even inside, so that `expected_error` is that of noise alone, if all were divided."""
 
     name = "divided"
+    answers = (
+        EveryRectangle,
+        EveryRange,
+        ListedRanges,
+        RunningCounts,
+    )
     words = "noise on parts that are divided where they are large"
     adds_noise = False
     remark = (
@@ -221,25 +226,16 @@ class AdaptivePartition(Mechanism):
     )
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
-        reading, sides = query.reading(policy.domain), 1
-        match reading:
-            case EveryRectangle():
-                sides = 2
-            case EveryRange() | ListedRanges() | RunningCounts(shares=()):
-                pass
-            case _:
-                return
-        table = query.table(policy.domain)
+        reading, table = query.reading(policy.domain), query.table(policy.domain)
+        sides = 2 if isinstance(reading, EveryRectangle) else 1
         attributes = [policy.domain[split.name] for split in table[-sides:]]
         sizes = [split.size(policy.domain) for split in table]
         plain = all(a.ordered and s.bins is None for a, s in zip(attributes, table[-sides:], strict=True))
         fits = SHORTEST <= max(sizes[-sides:]) <= LONGEST and math.prod(sizes) <= MOST_CELLS
-        if query.shape != SPARSE or not plain or not fits or policy.known:
+        shares = isinstance(reading, RunningCounts) and reading.shares
+        if query.shape != SPARSE or shares or not plain or not fits or policy.known:
             return
-        by, exact = table[:-sides], free_totals(table, policy)
-        totals = LinearQuery(One(), by)
-        if policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0:
-            exact = (totals, *(one for one in exact if one != totals))
+        _, exact, _ = exact_totals(by := table[:-sides], table, policy)
         parts = Divided(tuple(a.name for a in attributes), tuple(a.size for a in attributes))
         yield Strategy(self, (LinearQuery(parts, by),), exact, table)
 

@@ -60,13 +60,13 @@ class AdaptiveMarginals(Direct):
     """Noise on tables that are chosen for what is not told yet."""
 
     name = "chosen"
+    answers = (SyntheticRecords,)
     words = "noise on tables chosen round by round"
     adds_noise = False
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Tables chosen without a limit, and such that few of them share an attribute: the better one is planned."""
-        if not isinstance(query, SyntheticRecords):
-            return
+        assert isinstance(query, SyntheticRecords)
         splits = query.linear(policy.domain).by
         sizes = tuple(split.size(policy.domain) for split in splits)
         total = policy.size_is_public

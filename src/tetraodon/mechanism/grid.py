@@ -13,7 +13,7 @@ import numpy as np
 
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Bools, Floats, Ints, searching
+from tetraodon.exact.arrays import Floats, Ints, searching
 from tetraodon.mechanism.hierarchical.fit import LinearFit, hats_matrix
 from tetraodon.mechanism.one_scale import free_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
@@ -323,12 +323,11 @@ class SmoothedGrid(Mechanism):
     """Noise on the cells of a map and on smoothed counts of larger cells."""
 
     name = "grid"
+    answers = (EveryRectangle,)
     words = "noise on cells and smoothed blocks"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """The best grid of those tried, if it beats single cells."""
-        if not isinstance(query.reading(policy.domain), EveryRectangle):
-            return
         x, y = table = query.table(policy.domain)
         found = best_grid((x, y), policy.graph)
         if found is not None:
@@ -374,17 +373,6 @@ class SmoothedGrid(Mechanism):
             share = 1 / (strategy.noise.variance(scale) * float(query.contribution.unit))
             found.append(seen[role_of(query, strategy)]().reshape(len(weights), -1) * share)
         return tuple(found)
-
-    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        """How far the sum over the cells where `mask` is true can be off."""
-        strategy, weights = at.strategy, mask.reshape(1, -1).astype(np.float64)
-        variance = max(float((weights * self.covariance_times(at, weights)).sum()), 0.0) * at.above_discrete
-        scales = strategy.scales(at.scale)
-        largest = max(
-            float(np.abs(part).max(initial=0.0)) * float(scale)
-            for part, scale in zip(self.parts(at, weights), scales, strict=True)
-        )
-        return float(strategy.noise.reach(np.array([variance]), np.array([largest]), confidence)[0])
 
     def box_reach(self, at: Scaled, low: Ends, high: Ends, confidence: Fraction) -> Floats:
         """Quick, and not the shortest; every block of ranges of one side and of the other is quicker still."""

@@ -8,7 +8,7 @@ every set of attributes. So the error is a short sum, and no matrix as large as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -49,16 +49,13 @@ class Margins(Mechanism):
 
     Other noisy queries besides are tables by more attributes, which it is read together with.
 
-    It is proposed for all tables of a release at once (`releases/joint_tables.py`), and for none by itself.
+    It is proposed for all tables of a release at once (`releases/proposals.py`), and for none by itself.
     """
 
     name = "margins"
     words = "noise on tables that are read together"
     each_cell = True
     read_together = True
-
-    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
-        return iter(())
 
     def expected_error(self, query: Query, at: Scaled) -> float:
         """Of the table by itself. Read together with others it errs less: `table_errors`."""

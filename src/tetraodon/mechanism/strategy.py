@@ -144,6 +144,10 @@ class Strategy:
         """What the records can be like that it is about."""
         return domain if self.among is None else self.among.inside
 
+    def at(self, scale: Fraction, domain: Domain) -> Scaled:
+        """The same at a scale of noise, given what all records can be like."""
+        return Scaled(self, scale, self.inside(domain))
+
     def scales(self, scale: Fraction) -> tuple[Fraction, ...]:
         """The scale of every noisy query's noise, given the common one."""
         return tuple(scale * weight for weight in self.weights) or (scale,) * len(self.noisy)
@@ -202,6 +206,7 @@ class Mechanism(ABC):
 
     name:          its word in documents.
     words:         what a plan calls it, in a few words.
+    answers:       the readings of tables, or the kinds of question, that it is for, where it names any.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
     adds_noise:    whether its measurements would be the truth without noise; otherwise they are drawn in another way,
                    and how far off an answer is depends on the data more than `expected_error` can know.
@@ -216,6 +221,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     words: ClassVar[str]
+    answers: ClassVar[tuple[type, ...]] = ()
     tells_answers: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     about_order: ClassVar[bool] = False
@@ -230,9 +236,15 @@ class Mechanism(ABC):
 
     # -- before any data is seen --------------------------------------------------------------------
 
-    @abstractmethod
-    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+    def proposals(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Strategies that could answer a query under a policy, none of them certified yet."""
+        asked = query, query.reading(policy.domain)
+        meant = not self.answers or any(isinstance(one, self.answers) for one in asked)
+        return self.propose(query, policy) if meant else iter(())
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        """The same for a query that it `answers`: none, where other rooms propose it."""
+        return iter(())
 
     @abstractmethod
     def expected_error(self, query: Query, at: Scaled) -> float:
@@ -309,8 +321,18 @@ class Mechanism(ABC):
     # -- how far sums of cells can be off ---------------------------------------------------------------
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it."""
-        raise self.no_table()
+        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it.
+
+        Here from how much of each noisy number is in the sum.
+        """
+        rows, law = mask.reshape(1, -1).astype(np.float64), at.strategy.noise
+        parts = self.parts(at, rows)
+        if parts is None:
+            raise self.no_table()
+        variance = max(float((rows * self.covariance_times(at, rows)).sum()), 0.0) * at.above_discrete
+        scales = zip(parts, self.part_scales(at), strict=True)
+        largest = max(float(np.abs(part).max(initial=0.0)) * float(scale) for part, scale in scales)
+        return float(law.reach(np.array([variance]), np.array([largest]), confidence)[0])
 
     def is_certain(self, at: Scaled, mask: Bools) -> bool:
         """Whether no noise is left in that sum."""
@@ -343,7 +365,7 @@ class Mechanism(ABC):
         """What is said of the mask of each box, for every kind of box once."""
         ends = np.stack(np.broadcast_arrays(*low, *high), axis=-1)
         kinds, which = np.unique(ends.reshape(-1, ends.shape[-1]), axis=0, return_inverse=True)
-        found = [of(_box(at.shape, kind.tolist())) for kind in kinds]
+        found = [of(box_mask(at.shape, *np.split(kind, 2))) for kind in kinds]
         return np.array(found, np.float64)[which.ravel()].reshape(ends.shape[:-1])
 
     def no_table(self) -> QueryError:
@@ -351,10 +373,9 @@ class Mechanism(ABC):
         return QueryError(f"{self.name} noise leaves no table of counts", fix="ask an item that is a table")
 
 
-def _box(shape: tuple[int, ...], ends: list[int]) -> Bools:
-    """The cells of a box, given its low ends and then its high ends."""
+def box_mask(shape: tuple[int, ...], low: Sequence[int] | Ints, high: Sequence[int] | Ints) -> Bools:
+    """The cells of a box, both ends included."""
     mask = np.zeros(shape, np.bool_)
-    low, high = ends[: len(shape)], ends[len(shape) :]
     mask[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = True
     return mask
 

@@ -511,8 +511,9 @@ class Weighted(Hierarchical):
         Why   where counts are known, what is searched for is not what the kernel counts.
         """
         reading, graph = query.reading(policy.domain), policy.graph
-        if not isinstance(reading, Sought) or graph.known or graph.groups:
+        if graph.known or graph.groups:
             return
+        assert isinstance(reading, Sought)
         *by, last = table = query.table(policy.domain)
         attribute, along = policy.domain[last.name], graph.factor_of(last.name)
         if (

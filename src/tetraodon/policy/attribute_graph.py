@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -43,6 +43,15 @@ class OneGraph:
 
     __slots__ = ()
     size: int
+    if TYPE_CHECKING:
+
+        @property
+        def edge_count(self) -> int: ...
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether any two values are a secret, without counting those that are."""
+        return self.edge_count > 0
 
     def adjacent(self, x: Ints, y: Ints) -> Bools:
         """Whether pairs of values are secrets."""
@@ -165,6 +174,10 @@ class Partition(Remembering):
         """How many vertices each block has that has any, in the order of the blocks' numbers."""
         return np.unique(self._array, return_counts=True)[1]
 
+    @property
+    def has_edges(self) -> bool:
+        return len(self.sizes) < len(self.blocks)
+
     @cached_property
     def edge_count(self) -> int:
         return sum(math.comb(size, 2) for size in self.sizes.tolist())
@@ -226,6 +239,10 @@ class Pairs(Remembering):
     @property
     def edge_count(self) -> int:
         return len(self._edges[0])
+
+    @property
+    def has_edges(self) -> bool:
+        return bool(self.pairs)
 
     def is_edge(self, x: int, y: int) -> bool:
         return (x, y) in self.pairs or (y, x) in self.pairs

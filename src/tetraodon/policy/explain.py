@@ -264,7 +264,7 @@ def _pairs(factor: Factor, attributes: list[Attribute]) -> Iterator[tuple[Codes,
 
 
 def _places(graph: JointGraph, cell: int) -> Codes:
-    return tuple(int(code) for code in graph.codes(cell))
+    return tuple(int(code) for code in np.unravel_index(cell, graph.shape))
 
 
 def _line_pairs(graph: AttributeGraph, size: int) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,54 +16,11 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.policy.attribute_graph import INFINITE, Pairs, Partition, Remembering
 
-# -- joint graph ------------------------------------------------------------------------------------
-
-
-class JointGraph(Remembering, ABC):
-    """Which cells of a grid are secrets. Vertices are the cells, numbered row by row."""
-
-    shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    def codes(self, cells: Ints | int) -> tuple[Ints, ...]:
-        """Coordinates of cells."""
-        return tuple(np.asarray(axis) for axis in np.unravel_index(cells, self.shape))
-
-    def is_edge(self, x: int, y: int) -> bool:
-        return bool(self.adjacent(np.asarray(x), np.asarray(y)))
-
-    @abstractmethod
-    def adjacent(self, x: Ints, y: Ints) -> Bools:
-        """Which pairs of cells are secrets, element by element."""
-
-    @property
-    @abstractmethod
-    def has_edges(self) -> bool:
-        """Whether any two values are a secret, without counting those that are."""
-
-    @property
-    @abstractmethod
-    def edge_count(self) -> int:
-        """How many secrets there are."""
-
-    @abstractmethod
-    def edges(self) -> Iterator[tuple[Ints, Ints]]:
-        """All secrets, in pieces."""
-
-    @abstractmethod
-    def distance(self, x: int, y: int) -> float:
-        """Least number of steps from x to y."""
-
-    @abstractmethod
-    def components(self) -> Ints:
-        """Labels of the connected parts."""
+# -- regions ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Regions(Partition, JointGraph):
+class Regions(Partition):
     """Two cells are a secret when they are in the same block of a partition ([HMD14] Eq. 6, for whole cells).
 
     `blocks` has the number of each cell's block, row by row; `names` what the blocks are called.
@@ -86,8 +42,8 @@ class Regions(Partition, JointGraph):
             )
 
     @property
-    def has_edges(self) -> bool:
-        return len(self.names) < self.size
+    def size(self) -> int:
+        return math.prod(self.shape)
 
 
 # -- joint metric -----------------------------------------------------------------------------------
@@ -101,7 +57,7 @@ LONGEST = 2**62
 
 
 @dataclass(frozen=True)
-class JointMetric(JointGraph):
+class JointMetric(Remembering):
     """Two points of a grid are a secret when their distance is at most `within`.
 
     `starts` and `steps` say where the grid lies: coordinate a of code i is starts[a] + i * steps[a].
@@ -127,6 +83,17 @@ class JointMetric(JointGraph):
             raise Refused(
                 "the joint metric is too fine for exact arithmetic", fix="use coarser grids, or rounder steps"
             )
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def codes(self, cells: Ints | int) -> tuple[Ints, ...]:
+        """Coordinates of cells."""
+        return tuple(np.asarray(axis) for axis in np.unravel_index(cells, self.shape))
+
+    def is_edge(self, x: int, y: int) -> bool:
+        return bool(self.adjacent(np.asarray(x), np.asarray(y)))
 
     @property
     def _longest(self) -> int:
@@ -330,6 +297,10 @@ class JointMetric(JointGraph):
             if step > self.within:
                 label = label * size + axis
         return label if frozen else np.zeros(self.size, np.int64)
+
+
+JointGraph: TypeAlias = Regions | JointMetric
+"""Which cells of a grid are secrets. Vertices are the cells, numbered row by row."""
 
 
 def _turn(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> int:

@@ -522,7 +522,7 @@ def _secret(attribute: Attribute, graph: AttributeGraph | JointGraph) -> str | J
         case Pairs():
             ends = [[attribute.value(x), attribute.value(y)] for x, y in sorted(graph.pairs)]
             return {"pairs": _listed(ends)}
-        case JointGraph():
+        case JointMetric() | Regions():
             raise AssertionError("what several attributes share is written under `together`")
         case _:
             assert_never(graph)

@@ -200,8 +200,7 @@ class SecretGraph(Remembering):
         """Whether anything is a secret at all."""
         if self.groups is not None:
             return any(graph.has_edges for graph, _ in self.by_graph)
-        graphs = [factor.graph for factor in self.factors]
-        return self.absent or any(g.has_edges if isinstance(g, JointGraph) else g.edge_count > 0 for g in graphs)
+        return self.absent or any(factor.graph.has_edges for factor in self.factors)
 
     @property
     def complete(self) -> bool:

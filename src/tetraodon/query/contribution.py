@@ -2,8 +2,8 @@
 
 A contribution is the column function a(x) of a linear query. The certificate needs two things of it, both
 in whole numbers of `unit`: how much a record adds by itself, `alone(x) = sum |a_i(x)|`, and how much is
-moved when a record changes, `apart(x, y) = sum |a_i(x) - a_i(y)|`. Cells are those of the
-contribution's own attributes, numbered row by row. Gaussian noise needs the same with squares: `squares`.
+moved when a record changes, `apart(x, y) = sum |a_i(x) - a_i(y)|`; Gaussian noise needs the same with squares, which is
+`power` 2. Cells are those of the contribution's own attributes, numbered row by row.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Flag, auto
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeAlias
@@ -54,6 +55,31 @@ class Steps(Protocol):
         """By what share of its value a step changes a number at most; None where it may be any change."""
 
 
+class Traits(Flag):
+    """What fast paths of the kernel may take for granted of a contribution, or of its squares.
+
+    CONVEX      for steps of one length, what is moved is convex in where they begin along any one attribute, and so is
+                what one record adds: that of linear functions, of products of them, and of squared distances from the
+                middle.
+    BY_LENGTH   `most_moved` bounds what steps of each length move, and longer steps move no less.
+    LINEAR      a linear function of one attribute's code, up to signs, or the square of one: both of these, too.
+    ANSWERED    linear but for a last code that stands apart.
+    BY_GAP      every step of a length moves as much, wherever it begins.
+    SMOOTHED    made of smoothed counts: a step from code 0 moves them by `most_moved`, if any does.
+    FIRST       no record adds more than one of code 0.
+    """
+
+    NONE = 0
+    CONVEX = auto()
+    BY_LENGTH = auto()
+    _LINE = auto()
+    LINEAR = CONVEX | BY_LENGTH | _LINE
+    ANSWERED = auto()
+    BY_GAP = auto()
+    SMOOTHED = auto()
+    FIRST = auto()
+
+
 class Contribution:
     """The column function of a query. What a kind does not say about itself is what the slowest of them needs."""
 
@@ -66,27 +92,14 @@ class Contribution:
         @property
         def unit(self) -> Fraction: ...
 
-    smoothed_squares: ClassVar[bool] = False
-    """Whether its squares are `smoothed`, and `highest_first`."""
-    squares_by_gap: ClassVar[bool] = False
-    """Whether its squares are `by_gap`."""
-
     # -- what the certificate asks ---------------------------------------------------------------
 
-    def alone(self, x: Ints) -> Ints:
-        """The sum of |a_i(x)|."""
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        """The sum of |a_i(x)|^power."""
         raise NotImplementedError
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        """The sum of |a_i(x) - a_i(y)|."""
-        raise NotImplementedError
-
-    def squared_alone(self, x: Ints) -> Ints:
-        """The sum of a_i(x)^2."""
-        raise NotImplementedError
-
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        """The sum of (a_i(x) - a_i(y))^2."""
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
+        """The sum of |a_i(x) - a_i(y)|^power."""
         raise NotImplementedError
 
     def columns(self) -> Ints:
@@ -96,11 +109,6 @@ class Contribution:
     def potential(self, x: Ints) -> Ints | None:
         """Numbers whose differences are `apart`, or None where there are no such."""
         return None
-
-    @property
-    def squares(self) -> Contribution:
-        """The same for the L2 distance."""
-        return self if self.zeros_and_ones else Squared(self)
 
     @property
     def on_each(self) -> bool:
@@ -122,57 +130,16 @@ class Contribution:
         """Whether a record can take from an answer what another adds, so that (a - b)^2 may exceed a^2 + b^2."""
         return False
 
-    @property
-    def linear(self) -> bool:
-        """Whether it is a linear function of one attribute's code, up to signs, or the square of one."""
-        return False
+    def traits(self, power: int = 1) -> Traits:
+        """What is known of these sums."""
+        return Traits.NONE
 
-    @property
-    def convex(self) -> bool:
-        """Whether, for steps of one length, what is moved is convex in where they begin along any one attribute: that
-        of linear functions, of products of them, and of squared distances from the middle.
-        """
-        return self.linear
+    def most_moved(self, gap: Ints, power: int = 1) -> Ints:
+        """No less than what steps up to these lengths move. Pre: `BY_LENGTH` or `SMOOTHED`."""
+        return np.asarray(self.apart(np.zeros_like(gap), gap, power))
 
-    @property
-    def linear_if_answered(self) -> bool:
-        """Whether it is `linear` but for a last code that stands apart."""
-        return False
-
-    @property
-    def by_length(self) -> bool:
-        """Whether `most_moved` bounds what steps of each length move, and longer steps move no less."""
-        return self.linear
-
-    @property
-    def by_gap(self) -> bool:
-        """Whether every step of a length moves as much, wherever it begins."""
-        return False
-
-    @property
-    def smoothed(self) -> bool:
-        """Whether it is made of smoothed counts: a step from code 0 moves them by `most_moved`, if any does."""
-        return False
-
-    @property
-    def highest_first(self) -> bool:
-        """Whether no record adds more than one of code 0."""
-        return False
-
-    def most_moved(self, gap: Ints) -> Ints:
-        """No less than what steps up to these lengths move. Pre: `by_length` or `smoothed`."""
-        return np.asarray(self.apart(np.zeros_like(gap), gap))
-
-    def worst_lengths(self, reach: int) -> Ints:
-        """Lengths up to `reach`, one of which moves the most from code 0. Pre: `by_gap` or `smoothed`."""
-        return np.array([reach])
-
-    def squared_most(self, gap: Ints) -> Ints:
-        """`most_moved` of the squares."""
-        return np.asarray(self.squared_apart(np.zeros_like(gap), gap))
-
-    def squared_worst_lengths(self, reach: int) -> Ints:
-        """`worst_lengths` of the squares."""
+    def worst_lengths(self, reach: int, power: int = 1) -> Ints:
+        """Lengths up to `reach`, one of which moves the most from code 0. Pre: `SMOOTHED`."""
         return np.array([reach])
 
     # -- counting ------------------------------------------------------------------------------
@@ -256,10 +223,10 @@ class NotLinear(Contribution):
     """The error for whoever asks for it all the same: its kind, what it says, and how to mend it."""
     on_each = False
 
-    def alone(self, x: Ints) -> NoReturn:
+    def alone(self, x: Ints, power: int = 1) -> NoReturn:
         self._refuse()
 
-    def apart(self, x: Ints, y: Ints) -> NoReturn:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> NoReturn:
         self._refuse()
 
     def potential(self, x: Ints) -> NoReturn:
@@ -296,24 +263,14 @@ class AddedUp(Contribution):
     def _alone(self) -> Ints:
         return np.asarray(np.abs(self.columns()).sum(axis=0))
 
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(self._alone[x])
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return np.asarray(self._alone[x] if power == 1 else raised(self.columns()[:, x], power).sum(axis=0))
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         columns = self.columns()
-        moved = np.zeros(np.broadcast(x, y).shape, columns.dtype)
+        moved = np.zeros(np.broadcast(x, y).shape, raised(2 * columns, power).dtype)
         for row in columns:
-            moved += np.abs(row[x] - row[y])
-        return moved
-
-    def squared_alone(self, x: Ints) -> Ints:
-        return np.asarray(square(self.columns())[:, x].sum(axis=0))
-
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        columns = self.columns()
-        moved = np.zeros(np.broadcast(x, y).shape, square(2 * columns).dtype)
-        for row in columns:
-            moved = moved + square(row[x] - row[y])
+            moved = moved + raised(row[x] - row[y], power)
         return moved
 
     def add_up(self, table: Ints) -> Ints:
@@ -344,72 +301,12 @@ class AlongOne(AddedUp):
         return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
 
 
-@dataclass(frozen=True, eq=False)
-class Squared(Contribution):
-    """What one record adds to the squares of answers: sum a_i(x)^2 and sum (a_i(x) - a_i(y))^2, in squares of the unit.
-
-    >>> weight = Squared(Table(("a",), np.array([[0, 3], [1, 1]])))
-    >>> weight.alone(np.array([0, 1])).tolist(), weight.apart(np.array([0]), np.array([1])).tolist()
-    ([1, 10], [9])
-    """
-
-    of: Contribution
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.of.names
-
-    @property
-    def linear(self) -> bool:
-        """Why  the square of one linear function is convex."""
-        return self.of.linear and self.of.rows == 1
-
-    @property
-    def convex(self) -> bool:
-        return self.of.convex and self.of.rows == 1
-
-    @property
-    def linear_if_answered(self) -> bool:
-        return self.of.linear_if_answered
-
-    @property
-    def by_gap(self) -> bool:
-        return self.of.squares_by_gap
-
-    @property
-    def smoothed(self) -> bool:
-        return self.of.smoothed_squares
-
-    @property
-    def highest_first(self) -> bool:
-        return self.of.smoothed_squares
-
-    @property
-    def signed(self) -> bool:
-        return self.of.signed
-
-    def alone(self, x: Ints) -> Ints:
-        return self.of.squared_alone(x)
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return self.of.squared_apart(x, y)
-
-    def columns(self) -> Ints:
-        """The rows themselves: cells with equal columns have equal squares."""
-        return self.of.columns()
-
-    def most_moved(self, gap: Ints) -> Ints:
-        return self.of.squared_most(gap)
-
-    def worst_lengths(self, reach: int) -> Ints:
-        return self.of.squared_worst_lengths(reach)
-
-
-def square(numbers: Ints) -> Ints:
-    """Squares, in Python integers where 64 bits do not suffice."""
-    given = np.asarray(numbers)
-    longest = int(np.abs(given).max(initial=0))
-    return given * given if longest < 2**31 else given.astype(object) ** 2
+def raised(numbers: Ints, power: int = 2) -> Ints:
+    """The absolute values, or the squares, these in Python integers where 64 bits do not suffice."""
+    given = np.abs(numbers)
+    if power == 1:
+        return given
+    return given * given if int(given.max(initial=0)) < 2**31 else given.astype(object) ** 2
 
 
 # -- kinds ------------------------------------------------------------------------------------------
@@ -428,12 +325,15 @@ class One(AddedUp):
     rows: int = 1
     unit: Fraction = Fraction(1)
 
-    zeros_and_ones = linear = linear_if_answered = highest_first = True
+    zeros_and_ones = True
 
-    def alone(self, x: Ints) -> Ints:
+    def traits(self, power: int = 1) -> Traits:
+        return Traits.LINEAR | Traits.ANSWERED | Traits.FIRST
+
+    def alone(self, x: Ints, power: int = 1) -> Ints:
         return np.ones(np.shape(x), np.int64)
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         return np.zeros(np.broadcast(x, y).shape, np.int64)
 
     def potential(self, x: Ints) -> Ints | None:
@@ -462,12 +362,15 @@ class Answerers(AddedUp):
     rows: int = 1
     unit: Fraction = Fraction(1)
 
-    zeros_and_ones = linear_if_answered = True
+    zeros_and_ones = True
 
-    def alone(self, x: Ints) -> Ints:
+    def traits(self, power: int = 1) -> Traits:
+        return Traits.ANSWERED
+
+    def alone(self, x: Ints, power: int = 1) -> Ints:
         return np.asarray(np.asarray(x) < self.size - 1).astype(np.int64)
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         return np.asarray(np.abs(self.alone(x) - self.alone(y)))
 
     def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
@@ -501,14 +404,13 @@ class Prefix(AlongOne):
 
     zeros_and_ones = True
 
-    @property
-    def linear(self) -> bool:
-        return self.rows >= self.size - 1
+    def traits(self, power: int = 1) -> Traits:
+        return Traits.LINEAR if self.rows >= self.size - 1 else Traits.NONE
 
-    def alone(self, x: Ints) -> Ints:
+    def alone(self, x: Ints, power: int = 1) -> Ints:
         return np.asarray(self.rows - np.minimum(x, self.rows))
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         return np.asarray(np.abs(np.minimum(x, self.rows) - np.minimum(y, self.rows)))
 
     def potential(self, x: Ints) -> Ints | None:
@@ -591,7 +493,9 @@ class WeightedSums(Table):
         """The weights of the values in each sum."""
         return self.matrix[self.matrix.shape[1] :]
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
+        if power > 1:
+            return super().apart(x, y, power)
         moved = np.where(x == y, 0, np.abs(self.single)[x] + np.abs(self.single)[y])
         for row in self.sums:
             moved += np.abs(row[x] - row[y])
@@ -660,22 +564,22 @@ class AllRanges(AlongOne):
     size: int
     unit: Fraction = Fraction(1)
 
-    zeros_and_ones = by_gap = True
+    zeros_and_ones = True
 
     @property
     def rows(self) -> int:
         return self.size * (self.size + 1) // 2
 
-    def alone(self, x: Ints) -> Ints:
+    def traits(self, power: int = 1) -> Traits:
+        return Traits.BY_GAP
+
+    def alone(self, x: Ints, power: int = 1) -> Ints:
         return np.asarray((x + 1) * (self.size - x))
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         """Why  with x < y, ranges that hold x alone number (x+1)(y-x), those with y alone (y-x)(N-y)."""
         gap = np.abs(x - y)
         return np.asarray(gap * (self.size + 1 - gap))
-
-    def worst_lengths(self, reach: int) -> Ints:
-        return np.array([min(reach, (self.size + 1) // 2)])
 
     def add_up(self, table: Ints) -> Ints:
         low, high = np.triu_indices(self.size)
@@ -737,16 +641,15 @@ class Among(Contribution):
         cell = np.ravel_multi_index(own, self.within) if own else np.zeros(np.shape(x), np.int64)
         return self.holds(codes), np.asarray(cell)
 
-    def alone(self, x: Ints) -> Ints:
+    def alone(self, x: Ints, power: int = 1) -> Ints:
         holds, cell = self._seen(x)
-        return np.where(holds, np.asarray(self.inner.alone(cell)), 0)
+        return np.where(holds, np.asarray(self.inner.alone(cell, power)), 0)
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         """Why  where the condition holds for one of two records only, all that this one adds is moved."""
         (here, a), (there, b) = self._seen(x), self._seen(y)
-        moved, one, other = (np.asarray(part) for part in (self.inner.apart(a, b), *map(self.inner.alone, (a, b))))
-        moved = np.where(here & there, moved, 0)
-        return np.where(here & ~there, one, np.where(there & ~here, other, moved))
+        moved, one, other = self.inner.apart(a, b, power), self.inner.alone(a, power), self.inner.alone(b, power)
+        return np.select([here & there, here, there], [moved, one, other], 0)
 
     @property
     def zeros_and_ones(self) -> bool:
@@ -755,10 +658,6 @@ class Among(Contribution):
     @property
     def signed(self) -> bool:
         return self.inner.signed
-
-    @property
-    def squares(self) -> Among:
-        return replace(self, inner=self.inner.squares)
 
     @property
     def on_each(self) -> bool:

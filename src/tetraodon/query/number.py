@@ -15,7 +15,7 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Ints, add_up, fits
 from tetraodon.exact.rational import decimal_text
-from tetraodon.query.contribution import AddedUp, NotLinear, square, whole, writable
+from tetraodon.query.contribution import AddedUp, NotLinear, Traits, raised, whole, writable
 
 # -- number -----------------------------------------------------------------------------------------
 
@@ -72,17 +72,11 @@ class Number(AddedUp):
     def unit(self) -> Fraction:
         return math.prod((_grain(factor, self._middle) for factor in self._factors), start=Fraction(1))
 
-    @property
-    def linear(self) -> bool:
-        return self.times is None and not self.squared and not self.attribute.separate
-
-    @property
-    def convex(self) -> bool:
-        return not self.attribute.separate
-
-    @property
-    def linear_if_answered(self) -> bool:
-        return self.times is None and not self.squared
+    def traits(self, power: int = 1) -> Traits:  # noqa: ARG002 - squares of numbers are like them
+        whole = Traits.NONE if self.attribute.separate else Traits.CONVEX
+        if self.times is not None or self.squared:
+            return whole
+        return Traits.ANSWERED | (Traits.LINEAR if whole else Traits.NONE)
 
     @property
     def signed(self) -> bool:
@@ -109,20 +103,14 @@ class Number(AddedUp):
         fixed, rest = (self.attribute, self.times) if self.attribute.name == name else (self.times, self.attribute)
         return Number(rest, centred=self.centred), abs(int(_numbers(fixed, np.asarray(code), self.centred)))
 
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(np.abs(self.values(x)))
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return raised(self.values(x), power)
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(np.abs(self.values(x) - self.values(y)))
-
-    def squared_alone(self, x: Ints) -> Ints:
-        return square(self.values(x))
-
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        return square(self.values(x) - self.values(y))
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
+        return raised(self.values(x) - self.values(y), power)
 
     def potential(self, x: Ints) -> Ints | None:
-        return self.values(x) if self.linear else None
+        return self.values(x) if Traits.LINEAR in self.traits() else None
 
     def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
         cell = np.ravel_multi_index(tuple(codes), sizes)

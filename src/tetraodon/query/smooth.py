@@ -21,7 +21,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Floats, Ints
-from tetraodon.query.contribution import UNIT_LIMIT, AlongOne, square, weights_from, weights_text, whole
+from tetraodon.query.contribution import UNIT_LIMIT, AlongOne, Traits, raised, weights_from, weights_text, whole
 
 # -- smooth -----------------------------------------------------------------------------------------
 
@@ -56,8 +56,6 @@ class _Smoothed(AlongOne):
     def heaviest(self) -> int:
         return self.width
 
-    smoothed_squares = True
-
     def document(self) -> dict[str, Any]:
         return {"kind": self.kind, "attribute": self.name, "width": self.width}
 
@@ -88,40 +86,39 @@ class Hats(_Smoothed):
     """
 
     kind: ClassVar = "smooth bins"
-    by_length = smoothed = highest_first = True
 
     @property
     def rows(self) -> int:
         return self.steps + 1
 
-    def alone(self, x: Ints) -> Ints:
-        return np.full(np.shape(x), self.width, np.int64)
+    def traits(self, power: int = 1) -> Traits:
+        return Traits.SMOOTHED | Traits.FIRST | (Traits.BY_LENGTH if power == 1 else Traits.NONE)
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        low, high = (np.divmod(pick(x, y), self.width) for pick in (np.minimum, np.maximum))
-        return bins_apart(low, high, self.width)
-
-    def squared_alone(self, x: Ints) -> Ints:
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        if power == 1:
+            return np.full(np.shape(x), self.width, np.int64)
         start = np.asarray(x, np.int64) % self.width
-        return square(self.width - start) + square(start)
+        return raised(self.width - start) + raised(start)
 
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         """Why  bins that both touch are the second of the lower and the first of the higher, or there are none."""
         low, high = np.minimum(x, y), np.maximum(x, y)
         (first, start), (second, end) = np.divmod(low, self.width), np.divmod(high, self.width)
-        next_to = square(self.width - start) + square(start + end - self.width) + square(end)
-        beyond = np.where(first + 1 == second, next_to, self.squared_alone(low) + self.squared_alone(high))
-        return np.where(first == second, 2 * square(end - start), beyond)
+        if power == 1:
+            return bins_apart((first, start), (second, end), self.width)
+        next_to = raised(self.width - start) + raised(start + end - self.width) + raised(end)
+        beyond = np.where(first + 1 == second, next_to, self.alone(low, power) + self.alone(high, power))
+        return np.where(first == second, 2 * raised(end - start), beyond)
 
-    def squared_most(self, gap: Ints) -> Ints:
-        """Why  let a step pass p positions of one stretch and q of the next. Bins move by p^2 + (p - q)^2 + q^2, at
-        most 2 (p + q)^2; bins further apart by at most 2 w^2.
+    def most_moved(self, gap: Ints, power: int = 1) -> Ints:
+        """Why  let a step pass p positions of one stretch and q of the next. The squares of bins move by
+        p^2 + (p - q)^2 + q^2, at most 2 (p + q)^2; those of bins further apart by at most 2 w^2.
         """
-        return 2 * square(np.minimum(gap, self.width))
+        return super().most_moved(gap) if power == 1 else 2 * raised(np.minimum(gap, self.width))
 
-    def squared_worst_lengths(self, reach: int) -> Ints:
+    def worst_lengths(self, reach: int, power: int = 1) -> Ints:
         full = reach // self.width * self.width
-        return np.array([self.width, full, reach] if full else [reach])
+        return np.array([self.width, full, reach] if full and power > 1 else [reach])
 
     def add_up(self, table: Ints) -> Ints:
         r = np.arange(self.size) % self.width
@@ -144,38 +141,39 @@ class Ramps(_Smoothed):
     """
 
     kind: ClassVar = "smooth running"
-    linear = True
 
     @property
     def rows(self) -> int:
         return self.steps
 
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(self.rows * self.width - np.asarray(x, np.int64))
+    def traits(self, power: int = 1) -> Traits:
+        line = Traits.LINEAR if power == 1 or self.rows == 1 else Traits.NONE
+        return line if power == 1 else line | Traits.SMOOTHED | Traits.FIRST
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(np.abs(x - y))
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        """Why  the rows beyond a record's own stretch count it in full, and its own in part."""
+        if power == 1:
+            return np.asarray(self.rows * self.width - np.asarray(x, np.int64))
+        first, start = np.divmod(np.asarray(x, np.int64), self.width)
+        beyond = _wide(self.rows - 1 - first, self.size) * self.width**2
+        return np.where(first < self.rows, beyond + raised(self.width - start), 0)
+
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
+        if power == 1:
+            return np.asarray(np.abs(x - y))
+        (first, start), (second, end) = (np.divmod(pick(x, y), self.width) for pick in (np.minimum, np.maximum))
+        passed = _wide(second - first - 1, self.size) * self.width**2
+        return np.where(first == second, raised(end - start), raised(self.width - start) + passed + raised(end))
 
     def potential(self, x: Ints) -> Ints | None:
         return np.asarray(x)
 
-    def squared_alone(self, x: Ints) -> Ints:
-        """Why  the rows beyond a record's own stretch count it in full, and its own in part."""
-        first, start = np.divmod(np.asarray(x, np.int64), self.width)
-        beyond = _wide(self.rows - 1 - first, self.size) * self.width**2
-        return np.where(first < self.rows, beyond + square(self.width - start), 0)
-
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        (first, start), (second, end) = (np.divmod(pick(x, y), self.width) for pick in (np.minimum, np.maximum))
-        passed = _wide(second - first - 1, self.size) * self.width**2
-        return np.where(first == second, square(end - start), square(self.width - start) + passed + square(end))
-
-    def squared_most(self, gap: Ints) -> Ints:
-        """Why  they move by p^2 + q^2 with p, q <= w, which is largest when one of them is as long as can be: then the
-        step begins at code 0.
+    def most_moved(self, gap: Ints, power: int = 1) -> Ints:
+        """Why  their squares move by p^2 + q^2 with p, q <= w, which is largest when one of them is as long as can be:
+        then the step begins at code 0.
         """
         full, part = np.divmod(gap, self.width)
-        return _wide(full, self.size) * self.width**2 + square(part)
+        return np.asarray(gap) if power == 1 else _wide(full, self.size) * self.width**2 + raised(part)
 
     def add_up(self, table: Ints) -> Ints:
         bins = Hats(self.name, self.size, self.width).add_up(table)
@@ -276,10 +274,12 @@ class SmoothSums(WrittenOut):
         every = np.arange(self.size)
         return self.inner(every, every)
 
-    def squared_alone(self, x: Ints) -> Ints:
-        return self.inner(x, x)
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return super().alone(x) if power == 1 else self.inner(x, x)
 
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
+        if power == 1:
+            return super().apart(x, y)
         return np.asarray(self.lengths[x] + self.lengths[y] - 2 * self.inner(x, y))
 
     @property
@@ -418,16 +418,14 @@ class SmoothRunning(WrittenOut):
         overlaps[: len(self.kernel)] = overlaps_of(self.kernel)
         return np.append(0, np.cumsum(2 * np.cumsum(overlaps) - overlaps[0]))[: self.size]
 
-    squares_by_gap = True
+    def traits(self, power: int = 1) -> Traits:
+        return Traits.BY_GAP if power > 1 else Traits.NONE
 
-    def squared_alone(self, x: Ints) -> Ints:
-        return np.asarray(self.moved[self.size - 1 - np.asarray(x)])
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return super().alone(x) if power == 1 else np.asarray(self.moved[self.size - 1 - np.asarray(x)])
 
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(self.moved[np.abs(x - y)])
-
-    def squared_worst_lengths(self, reach: int) -> Ints:
-        return np.arange(1, reach + 1)
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
+        return super().apart(x, y) if power == 1 else np.asarray(self.moved[np.abs(x - y)])
 
     @property
     def signed(self) -> bool:

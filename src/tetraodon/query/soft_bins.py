@@ -18,7 +18,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Ints, add_up, fits
-from tetraodon.query.contribution import UNIT_LIMIT, AddedUp, AlongOne, whole, writable
+from tetraodon.query.contribution import UNIT_LIMIT, AddedUp, AlongOne, Traits, whole, writable
 from tetraodon.query.smooth import bins_apart
 
 # ruff: noqa: ARG002 - every contribution is asked in the same way
@@ -49,7 +49,8 @@ class Soft(AlongOne):
         if any(after - before < length for before, after in zip(self.starts, self.starts[1:], strict=False)):
             raise QueryError(f"ramps of {self.name} overlap", fix="begin each ramp where the one before has ended")
 
-    by_length = smoothed = highest_first = True
+    def traits(self, power: int = 1) -> Traits:
+        return Traits.BY_LENGTH | Traits.SMOOTHED | Traits.FIRST if power == 1 else Traits.NONE
 
     @property
     def rows(self) -> int:
@@ -73,10 +74,12 @@ class Soft(AlongOne):
         first, part = np.divmod(self.risen[x], self.units)
         return first, part
 
-    def alone(self, x: Ints) -> Ints:
-        return np.full(np.shape(x), self.units, np.int64)
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return np.full(np.shape(x), self.units, np.int64) if power == 1 else self.inner(x, x)
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
+        if power > 1:
+            return self.inner(x, x) + self.inner(y, y) - 2 * self.inner(x, y)
         return bins_apart(self.places(np.minimum(x, y)), self.places(np.maximum(x, y)), self.units)
 
     def inner(self, x: Ints, y: Ints) -> Ints:
@@ -88,13 +91,7 @@ class Soft(AlongOne):
             common + np.where(first + 1 == other, moved * its_stay, 0) + np.where(other + 1 == first, stay * its, 0)
         )
 
-    def squared_alone(self, x: Ints) -> Ints:
-        return self.inner(x, x)
-
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(self.inner(x, x) + self.inner(y, y) - 2 * self.inner(x, y))
-
-    def most_moved(self, gap: Ints) -> Ints:
+    def most_moved(self, gap: Ints, power: int = 1) -> Ints:
         """Why  changes on ramps are `tread` codes apart or more, and none moves more than one part from bin to bin."""
         return np.asarray(2 * np.minimum(self.units, -(-np.asarray(gap) // self.tread)))
 
@@ -165,13 +162,15 @@ class Product(AddedUp):
     def unit(self) -> Fraction:
         return Fraction(1, self.units)
 
-    def alone(self, x: Ints) -> Ints:
-        return np.full(np.shape(x), self.units, np.int64)
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return np.full(np.shape(x), self.units, np.int64) if power == 1 else self.inner(x, x)
 
-    def apart(self, x: Ints, y: Ints) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         """Why  two tables of one record each differ by all they hold, less twice what they have in common, and that
         lies in the cells of the first: two bins on every axis.
         """
+        if power > 1:
+            return self.inner(x, x) + self.inner(y, y) - 2 * self.inner(x, y)
         shares: list[tuple[Any, Any]] = [(1, 1)]
         for part, here, there in zip(self.parts, self._codes(x), self._codes(y), strict=True):
             first, moved = part.places(here)
@@ -192,12 +191,6 @@ class Product(AddedUp):
         for part, here, there in zip(self.parts, self._codes(x), self._codes(y), strict=True):
             found = found * part.inner(here, there)
         return found
-
-    def squared_alone(self, x: Ints) -> Ints:
-        return self.inner(x, x)
-
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(self.inner(x, x) + self.inner(y, y) - 2 * self.inner(x, y))
 
     def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
         return self.spread(np.stack(codes, axis=1), counts, place, groups)

@@ -99,23 +99,14 @@ class WeighedMargins(AddedUp):
         sets, sizes = range(len(self.times)), [size - 1 for size in self.sizes]
         return sum(abs(self._entry[s]) ** power * outside(sizes, s) for s in sets)
 
-    def alone(self, x: Ints) -> Ints:
-        return np.full(np.shape(x), self.added(), object)
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return self.apart_by(x, y, 1)
-
-    def squared_alone(self, x: Ints) -> Ints:
-        return np.full(np.shape(x), self.added(2), object)
-
-    def squared_apart(self, x: Ints, y: Ints) -> Ints:
-        return self.apart_by(x, y, 2)
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return np.full(np.shape(x), self.added(power), object)
 
     @property
     def signed(self) -> bool:
         return min(self.times) < 0
 
-    def apart_by(self, x: Ints, y: Ints, power: int) -> Ints:
+    def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
         """`moved`, for cells of the table."""
         ends = [np.unravel_index(np.asarray(cells), self.sizes) for cells in (x, y)]
         differ = [(a != b).astype(np.int64) << place for place, (a, b) in enumerate(zip(*ends, strict=True))]

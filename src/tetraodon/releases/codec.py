@@ -27,8 +27,7 @@ from tetraodon.query.ranks import Ranks
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
 from tetraodon.query.soft_bins import Product, Soft
 from tetraodon.query.weighted_margins import WeighedMargins
-from tetraodon.releases.names_plan import PlannedNames
-from tetraodon.releases.plan import Plan, PlannedItem
+from tetraodon.releases.plan import Plan, PlannedItem, PlannedNames
 
 # -- codec ------------------------------------------------------------------------------------------
 
@@ -99,13 +98,9 @@ def value_document(value: Any, domain: Domain) -> Any:
         return {"chance": value.condition, "is": decimal_text(value.chance), "of": value.records}
     if value is ABSENT:
         return ABSENT.value
-    return {a.name: _json(a.value(a.code(part))) for a, part in zip(domain, value, strict=True)}
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return decimal_text(value)
-    return value if isinstance(value, bool | int | str) else str(value)
+    found = {a.name: a.value(a.code(part)) for a, part in zip(domain, value, strict=True)}
+    texts = {name: decimal_text(part) if isinstance(part, Fraction) else str(part) for name, part in found.items()}
+    return {name: part if isinstance(part, bool | int | str) else texts[name] for name, part in found.items()}
 
 
 def certificate_document(certificate: Certificate | Sensitivity, domain: Domain) -> dict[str, Any]:

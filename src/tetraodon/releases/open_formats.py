@@ -234,19 +234,14 @@ def table_files(release: Release) -> list[TableFile]:
     """Every answer, those that tell names too."""
     domain = release.plan.policy.domain
     units = {column_name(attribute.name): attribute.unit for attribute in domain}
-    found = [
+    return [
         TableFile(
             answer.name,
             answer.item.item.title or answer.name,
             " ".join((answer.sentence, *answer.item.item.notes)),
             tuple(fields_of(answer.columns, units)),
         )
-        for answer in release.values()
-    ]
-    told = release.names.values()
-    return found + [
-        TableFile(n.name, n.item.item.title or n.name, n.item.sentence, tuple(fields_of(n.columns, units)))
-        for n in told
+        for answer in (*release.values(), *release.names.values())
     ]
 
 

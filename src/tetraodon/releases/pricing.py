@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import adds_up, certify_release, known_counts
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.domain import Attribute, Domain
+from tetraodon.domain import Domain
 from tetraodon.errors import BudgetExhausted, LedgerError, Refused, TetraodonError
 from tetraodon.exact.rational import decimal_text
 from tetraodon.exact.zcdp import epsilon_at, sqrt_above
@@ -312,7 +312,9 @@ def _differences(asked: Policy, governing: Policy) -> Iterator[tuple[str, str]]:
                 f"the governing policy does not know the attribute {attribute.name}",
                 "declare the attributes that the governing policy declares",
             )
-        elif not _same_attribute(attribute, governing.domain[attribute.name]):
+        elif replace(attribute, unit="", singular="") != replace(
+            governing.domain[attribute.name], unit="", singular=""
+        ):
             yield (
                 f"{attribute.name} is declared otherwise in the governing policy",
                 "declare it as the governing policy does",
@@ -352,11 +354,6 @@ def _differences(asked: Policy, governing: Policy) -> Iterator[tuple[str, str]]:
             "`attackers` are not those of the governing policy, which decide what is counted",
             "write them as there",
         )
-
-
-def _same_attribute(one: Attribute, other: Attribute) -> bool:
-    """Whether two attributes differ in how they are called at most."""
-    return replace(one, unit="", singular="") == replace(other, unit="", singular="")
 
 
 def check_same_size(asked: Policy, governing: Policy) -> None:

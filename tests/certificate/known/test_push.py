@@ -132,7 +132,7 @@ def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:
         if not classes.arcs or spare > 1:
             continue
         reach = reach_of(answer_space(classes, [(query, query.contribution.unit)]))
-        listed = minimal_sequences(classes.vectors, edge_vectors(classes), work=150_000)
+        listed = minimal_sequences(classes, edge_vectors(classes))
         if not listed.complete:
             continue
         truth = farthest_listed(reach, listed, classes.vectors)
@@ -143,7 +143,7 @@ def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:
             found.append(farthest_flow(reach, balance))
             straight = straight_flow(reach, balance)
             assert straight is None or straight.value <= truth.value
-            assert max(map(len, listed.found)) <= max(longest_flow(balance), classes.count)
+            assert listed.longest <= max(longest_flow(balance), classes.count)
         assert truth.value == max(f.value for f in found if f is not None)
         seen["flow" if spare else "cycle"] += 1
     assert min(seen.values()) > 100

@@ -29,7 +29,6 @@ from tetraodon.certificate.known.sequences import (
     length_bound_over_a_table,
     minimal_sequences,
     null_vector,
-    symmetric_sequences,
 )
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
@@ -177,32 +176,49 @@ def is_minimal(vectors: list[Vector]) -> bool:
     return zero(tuple(vectors)) and not any(zero(part) for part in parts)
 
 
+def listed(
+    vectors: tuple[Vector, ...], ends: tuple[int, ...] = (), most: int | None = None
+) -> list[tuple[Vector, ...]]:
+    """All minimal sequences of moves between classes with these vectors."""
+    found = module._every_sequence(vectors, vectors, ends or tuple(range(1, len(vectors[0]) + 1)), most)
+    assert found.complete
+    names = [np.repeat(np.arange(len(found.vectors)), row).tolist() for row in found.times]
+    return [tuple(found.vectors[k] for k in members) for members in names]
+
+
+def brute_force(moves: list[Vector], longest: int) -> set[tuple[Vector, ...]]:
+    return {
+        chosen
+        for length in range(2, longest + 1)
+        for chosen in itertools.combinations_with_replacement(moves, length)
+        if is_minimal(list(chosen))
+    }
+
+
 def test_it_is_the_list_of_all_minimal_sequences() -> None:
-    rng = random.Random(1)
-    for _ in range(25):
-        cube = list(itertools.product((0, 1), repeat=2))
-        classes = tuple(rng.sample(cube, rng.randint(2, 4)))
-        moves = sorted(differences(classes))
-        edges = frozenset(v for w in rng.sample(moves, 1) for v in (w, tuple(-e for e in w)))
-        listed = minimal_sequences(classes, edges)
-        found = {tuple(sorted(listed.vectors[k] for k in members)) for members in listed.found}
-        every = {
-            chosen
-            for length in range(2, 6)
-            for chosen in itertools.combinations_with_replacement(moves, length)
-            if set(chosen) & edges and is_minimal(list(chosen))
-        }
-        assert listed.complete
-        assert found == every
+    cube = tuple(itertools.product((0, 1), repeat=2))
+    for classes in (some for size in range(2, 5) for some in itertools.combinations(cube, size)):
+        every = brute_force(sorted(differences(classes)), 5)
+        for ends in ((1, 2), (2,)):
+            assert set(listed(classes, ends)) == every
+    rng, seen = random.Random(17), 0
+    while seen < 60:
+        case = random_case(rng)
+        classes_here = classes_of(case.graph, case.known, case.graph.domain.names)
+        if classes_here.arcs and 2 <= classes_here.dimension <= 3 and classes_here.count <= 5:
+            edges = edge_vectors(classes_here)
+            found = minimal_sequences(classes_here, edges, most=4)
+            assert found.complete
+            assert found.times.any(axis=0).any()
+            names = {tuple(np.repeat(np.arange(len(found.vectors)), row).tolist()) for row in found.times}
+            every = brute_force(list(found.vectors), 4)
+            assert {tuple(found.vectors[k] for k in name) for name in names} == {s for s in every if set(s) & edges}
+            seen += 1
 
 
-def test_limits() -> None:
+def test_only_short_ones_are_listed_where_there_are_few_people() -> None:
     classes = tuple(itertools.product((0, 1), repeat=3))
-    edges = frozenset(differences(classes))
-    short = minimal_sequences(classes, edges, most=3)
-    assert short.complete
-    assert {len(found) for found in short.found} == {2, 3}
-    assert not minimal_sequences(classes, edges, work=1000).complete
+    assert {len(found) for found in listed(classes, most=3)} == {2, 3}
 
 
 def test_no_sequence_is_longer_than_the_bound() -> None:
@@ -213,8 +229,7 @@ def test_no_sequence_is_longer_than_the_bound() -> None:
         steps = [[v[k] - classes[0][k] for v in classes] for k in range(3)]
         kept = independent_coordinates(steps)
         reduced = tuple(tuple(v[k] for k in kept) for v in classes)
-        listed = minimal_sequences(reduced, frozenset(differences(reduced)))
-        longest = max(map(len, listed.found))
+        longest = max(map(len, listed(reduced)))
         moves = differences(reduced)
         entries = max(sum(map(abs, move)) for move in moves)
         assert longest <= length_bound(len(kept), len(moves) // 2, entries)
@@ -225,13 +240,9 @@ def test_no_sequence_is_longer_than_the_bound_over_a_table() -> None:
     for parts, others in ((2, 1), (3, 1), (2, 2), (2, 0), (4, 0)):
         rest = list(itertools.product((0, 1), repeat=others))
         classes = beside_a_table(parts, rest)
-        listed = minimal_sequences(classes, frozenset(differences(classes)))
-        assert listed.complete
-        longest = max(map(len, listed.found))
+        longest = max(map(len, listed(classes, tuple(range(parts - 1, parts + others)))))
         assert longest <= length_bound_over_a_table(parts, others, rest if others == 2 else ())
         assert others > 1 or longest == length_bound_over_a_table(parts, others)
-    some = minimal_sequences(four := beside_a_table(4, [(0,), (1,)]), frozenset(differences(four)), work=3_000_000)
-    assert max(map(len, some.found)) == length_bound_over_a_table(4, 1)  # too many to list them all
 
 
 def beside_a_table(parts: int, rest: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
@@ -284,7 +295,7 @@ def test_known_lengths() -> None:
     """All of {0, 1}^d: two counts give 4, three give 10 (9 if one attribute moves at a time)."""
     for dimension, longest in ((1, 2), (2, 4), (3, 10)):
         classes = tuple(itertools.product((0, 1), repeat=dimension))
-        assert max(map(len, minimal_sequences(classes, frozenset(differences(classes))).found)) == longest
+        assert max(map(len, listed(classes))) == longest
     assert length_bound(0, 0, 0) == 1
 
 
@@ -333,38 +344,17 @@ def test_the_square() -> None:
     assert null_vector(((0, 0), (0, 1), (1, 0), (1, 1))) in ((1, -1, -1, 1), (-1, 1, 1, -1))
 
 
-# -- symmetric sequences --------------------------------------------------------------------------
+# -- many alike -----------------------------------------------------------------------------------
 
 
 def margins(*shape: int, known: int = 2) -> Case:
     return one_at_a_time(shape, *(Known(Marginal((f"a{k + 1}",))) for k in range(known)))
 
 
-def same(classes: Classes) -> None:
-    edges = edge_vectors(classes)
-    one_by_one, alike = minimal_sequences(classes.vectors, edges), symmetric_sequences(classes, edges)
-    assert one_by_one.complete
-    assert alike.complete
-    names = [[sorted(s.vectors[k] for k in found) for found in s.found] for s in (one_by_one, alike)]
-    assert sorted(names[0]) == sorted(names[1])
-
-
-def test_they_are_those_that_are_found_one_by_one() -> None:
-    for case in (margins(2, 2), margins(3, 2), margins(2, 2, 2, known=3)):
-        same(classes_of(case.graph, case.known))
-    rng, seen = random.Random(17), 0
-    while seen < 60:
-        case = random_case(rng)
-        classes = classes_of(case.graph, case.known, case.graph.domain.names)
-        if classes.arcs and 2 <= classes.dimension <= 3 and classes.count <= 5:
-            same(classes)
-            seen += 1
-
-
 def test_the_longest_beside_one_more_count() -> None:
     case = margins(4, 2)
     classes = classes_of(case.graph, case.known)
-    every = symmetric_sequences(classes, frozenset(differences(classes.vectors)))
+    every = minimal_sequences(classes, frozenset(differences(classes.vectors)))
     assert every.complete
     assert every.longest == length_bound_over_a_table(4, 1) == 12
 
@@ -389,5 +379,5 @@ def test_too_many_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
         module._every_sequence.cache_clear()
         with monkeypatch.context() as patch:
             patch.setattr(module, limit, 20)
-            assert not symmetric_sequences(classes, edge_vectors(classes)).complete
+            assert not minimal_sequences(classes, edge_vectors(classes)).complete
     module._every_sequence.cache_clear()

@@ -26,7 +26,6 @@ from tetraodon.certificate.known.sequences import (
     minimal_sequences,
     null_vector,
     step,
-    symmetric_sequences,
 )
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
@@ -262,9 +261,15 @@ class Reach:
     complete: bool
     signs: Ints | None
 
-    def datasets(self, row: int, moves: Sequence[Arc]) -> tuple[list[int], list[int]]:
-        """Cells of two datasets that attain the value of `moves` under a pattern; the first move is the secret one."""
-        classes = self.space.classes
+    def witness(self, found: Farthest) -> tuple[Dataset, Dataset] | None:
+        """Two datasets that attain the value of moves."""
+        if not found.moves:
+            return None
+        first, second = (Dataset(tuple(map(self.space.classes.record, end))) for end in self._cells(found))
+        return first, second
+
+    def _cells(self, found: Farthest) -> tuple[list[int], list[int]]:
+        classes, row, moves = self.space.classes, found.row, found.moves
         a, b = moves[0]
         x, y = classes.crossing
         here = np.flatnonzero((classes.class_of[x] == a) & (classes.class_of[y] == b))
@@ -380,11 +385,12 @@ STRAIGHT = 20
 
 @dataclass(frozen=True)
 class Farthest:
-    """The largest push, under which pattern of signs, and the moves between classes, the secret one first."""
+    """The largest push, and the moves between classes that attain it under a pattern of signs, the secret one first;
+    without moves an upper bound that nothing is known to attain."""
 
     value: int
-    row: int
-    moves: tuple[Arc, ...]
+    row: int = 0
+    moves: tuple[Arc, ...] = ()
 
 
 def farthest_cycle(reach: Reach, balance: Sequence[int] = ()) -> Farthest | None:
@@ -577,30 +583,23 @@ def _with_first_weight_one(
     space = answer_space(classes, queries)
     if space.still:
         return Loss(Fraction(0), None, True, "over nothing: the known counts fix these answers")
-    alone = _inside(space)
+    single = _inside(space)
     if not len(classes.crossing[0]):
-        return _told(space, alone, None, True, "over edges: no secret changes a known count")
+        return replace(single, how="over edges: no secret changes a known count")
     if _is_only_bounded(classes, most):
         length = length_of(classes)
-        bound = Bound(max(alone[0], space.most_in(length)))
-        return _told(space, alone, bound, False, f"over neighbours that differ in at most {length} records")
+        bound = max(single.value, Fraction(space.most_in(length), space.common))
+        return Loss(bound, None, False, f"over neighbours that differ in at most {length} records")
     reach = reach_of(space, short=most is not None)
     together, exact, method = farthest_together(reach, most)
-    if together is not None and together.value > alone[0]:
-        return _told(space, alone, together, exact, method, reach)
+    if together is not None and Fraction(together.value, space.common) > single.value:
+        return Loss(Fraction(together.value, space.common), reach.witness(together), exact, method)
     if together is None or exact:
-        return _told(space, alone, None, True, "over edges that change no known count")
-    return _told(space, alone, None, False, method)
+        return replace(single, how="over edges that change no known count")
+    return replace(single, exact=False, how=method)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """An upper bound that nothing is known to attain."""
-
-    value: int
-
-
-def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound | None, bool, str]:
+def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | None, bool, str]:
     """The farthest of the sequences of two or more moves."""
     space = reach.space
     classes = space.classes
@@ -621,15 +620,14 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
         return _settle(reach, best, upper, "cycles and flows between the classes of values", few=few)
     edges = edge_vectors(classes)
     if not _is_only_bounded(classes, most):
-        few = classes.dimension <= 3 or classes.count <= 6 or most is not None
-        listed = minimal_sequences(classes.vectors, edges, most=most) if few else symmetric_sequences(classes, edges)
+        listed = minimal_sequences(classes, edges, most)
         if listed.complete:
             seen = len(listed.times) * len(reach.top) <= LISTED_WORK
             best = farthest_listed(reach, listed, classes.vectors) if seen else None
             upper_listed = partial(space.most_in, listed.longest)
             return _settle(reach, best, upper_listed, "every minimal zero-sum sequence", few=seen)
     length = length_of(classes)
-    return Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
+    return Farthest(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
 
 
 def _is_only_bounded(classes: Classes, most: int | None) -> bool:
@@ -664,45 +662,25 @@ def length_of(classes: Classes) -> int:
 
 def _settle(
     reach: Reach, best: Farthest | None, upper: Callable[[], int], how: str, *, few: bool = True
-) -> tuple[Farthest | Bound | None, bool, str]:
+) -> tuple[Farthest | None, bool, str]:
     """The best that was found, if it is known to be the best; else the upper bound. `few`: all sequences were tried."""
     if few and reach.complete:
         return best, True, f"over {how}"
     bound = upper()
     if best is not None and best.value >= bound:
         return best, True, f"over {how}"
-    return Bound(bound), False, f"over {how}"
+    return Farthest(bound), False, f"over {how}"
 
 
-def _inside(space: AnswerSpace) -> tuple[int, tuple[int, int] | None]:
+def _inside(space: AnswerSpace) -> Loss:
     """The largest push of a single secret move that changes no known count."""
     x, y = space.classes.inside
     if not len(x):
-        return 0, None
+        return Loss(Fraction(0), None, True)
     moved = space.apart(x, y)
     at = int(np.argmax(moved))
-    return int(moved[at]), (int(x[at]), int(y[at])) if moved[at] else None
-
-
-def _told(
-    space: AnswerSpace,
-    alone: tuple[int, tuple[int, int] | None],
-    together: Farthest | Bound | None,
-    exact: bool,
-    method: str,
-    reach: Reach | None = None,
-) -> Loss:
-    if isinstance(together, Farthest):
-        assert reach is not None
-        first, second = reach.datasets(together.row, together.moves)
-        record = space.classes.record
-        witness = (Dataset(tuple(map(record, first))), Dataset(tuple(map(record, second))))
-        return Loss(Fraction(together.value, space.common), witness, exact, method)
-    if isinstance(together, Bound):
-        return Loss(Fraction(together.value, space.common), None, exact, method)
-    value, pair = alone
-    ends = None if pair is None else (space.classes.record(pair[0]), space.classes.record(pair[1]))
-    return Loss(Fraction(value, space.common), ends, exact, method)
+    ends = (space.classes.record(int(x[at])), space.classes.record(int(y[at])))
+    return Loss(Fraction(int(moved[at]), space.common), ends if moved[at] else None, True)
 
 
 def edge_vectors(classes: Classes) -> frozenset[Vector]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -35,9 +35,6 @@ from tetraodon.query.contribution import Table
 # counts, one *null vector* says which classes lose records and which gain them.
 
 Vector: TypeAlias = tuple[int, ...]
-SEARCH_LIMIT = 400_000
-"""How many partial sums a search may hold and extend before it gives up."""
-_BASE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +49,6 @@ class Sequences:
     def longest(self) -> int:
         return int(self.times.sum(axis=1, dtype=np.int64).max(initial=1))
 
-    @property
-    def found(self) -> list[tuple[int, ...]]:
-        """The same as sorted positions in `vectors`."""
-        return [tuple(np.repeat(np.arange(len(self.vectors)), row).tolist()) for row in self.times]
-
 
 def differences(classes: Sequence[Vector]) -> set[Vector]:
     """The vectors of all moves between two different classes."""
@@ -66,56 +58,6 @@ def differences(classes: Sequence[Vector]) -> set[Vector]:
 def step(x: Vector, y: Vector) -> Vector:
     """The vector of a move from one class to another."""
     return tuple(q - p for p, q in zip(x, y, strict=True))
-
-
-@lru_cache(maxsize=4096)
-def minimal_sequences(
-    classes: tuple[Vector, ...], edges: frozenset[Vector], *, most: int | None = None, work: int = SEARCH_LIMIT
-) -> Sequences:
-    """All minimal zero-sum sequences, at most `most` long, that contain a vector of `edges`.
-
-    Pre   classes are distinct vectors; `edges` are differences of two of them, closed under negation.
-    Why   Fill from any member of the sequence: the rest adds up to minus the sum s so far, so that some member w
-          of the rest has <s, w> < 0, and only such w need be tried (Contejean and Devie 1994). We start from
-          the first edge vector and use no earlier one. If a zero-sum-free s meets w = -s, the whole is minimal:
-          a part that adds up to zero would hold w, and what it leaves out would add up to zero before.
-    """
-    moves = differences(classes)
-    vectors = tuple(sorted(moves & edges)) + tuple(sorted(moves - edges))
-    starts = len(moves & edges)
-    code: list[int] = [sum(entry * _BASE**place for place, entry in enumerate(vector)) for vector in vectors]
-    product = [[sum(a * b for a, b in zip(v, w, strict=True)) for w in vectors] for v in vectors]
-    found: set[tuple[int, ...]] = set()
-    seen: set[tuple[int, ...]] = set()
-    longest = math.inf if most is None else most
-    for start in range(starts):
-        stack: list[tuple[tuple[int, ...], int, frozenset[int], list[int]]]
-        stack = [((start,), code[start], frozenset([code[start]]), product[start])]
-        while stack:
-            members, total, sums, slope = stack.pop()
-            work -= len(sums) + len(vectors)
-            if work < 0:
-                return Sequences(vectors, _times(found, len(vectors)), False)
-            for j in range(start, len(vectors)):
-                if slope[j] >= 0 or (-code[j] in sums and total != -code[j]) or len(members) >= longest:
-                    continue
-                more = tuple(sorted((*members, j)))
-                if total == -code[j]:
-                    found.add(more)
-                elif more not in seen:
-                    seen.add(more)
-                    extended = sums | {part + code[j] for part in sums} | {code[j]}
-                    stack.append(
-                        (more, total + code[j], extended, [a + b for a, b in zip(slope, product[j], strict=True)])
-                    )
-    return Sequences(vectors, _times(found, len(vectors)), True)
-
-
-def _times(found: Collection[tuple[int, ...]], width: int) -> SmallInts:
-    times = np.zeros((len(found), width), np.int16)
-    for row, members in zip(times, sorted(found), strict=True):
-        np.add.at(row, list(members), 1)
-    return times
 
 
 def length_bound(dimension: int, vectors: int, entries: int) -> int:
@@ -541,29 +483,35 @@ def _rows(table: Ints) -> tuple[Vector, ...]:
     return tuple(tuple(row) for row in table.tolist())
 
 
-# -- symmetric sequences ----------------------------------------------------------------------------
+# -- minimal sequences ------------------------------------------------------------------------------
 
 STATES = 20_000
 """How many unfinished sequences are extended before the search gives up."""
 SYMMETRIES = 1000
-_SYMMETRIC_BASE = 256
+_BASE = 1 << 20
 
 
-def symmetric_sequences(classes: Classes, edges: frozenset[Vector]) -> Sequences:
-    """All minimal zero-sum sequences that contain a vector of `edges`; not complete where they are too many."""
-    every = _every_sequence(classes.counted, classes.vectors, classes.ends)
+def minimal_sequences(classes: Classes, edges: frozenset[Vector], most: int | None = None) -> Sequences:
+    """All minimal zero-sum sequences, at most `most` long, that contain a vector of `edges`; not complete where they
+    are too many."""
+    every = _every_sequence(classes.counted, classes.vectors, classes.ends, most)
     secret = [number for number, vector in enumerate(every.vectors) if vector in edges]
     return Sequences(every.vectors, every.times[every.times[:, secret].any(axis=1)], every.complete)
 
 
-@lru_cache(maxsize=4)
-def _every_sequence(counted: tuple[Vector, ...], vectors: tuple[Vector, ...], ends: tuple[int, ...]) -> Sequences:
+@lru_cache(maxsize=64)
+def _every_sequence(
+    counted: tuple[Vector, ...], vectors: tuple[Vector, ...], ends: tuple[int, ...], most: int | None
+) -> Sequences:
     """All minimal zero-sum sequences.
 
-    Why   as `minimal_sequences`, but from each start; and of those that a symmetry maps to each other one is extended.
-          A symmetry changes the order of a fact's counts, or the sign of all of them, and maps moves to moves. It keeps
-          products of moves, so that what it maps to each other is extended alike. In products a fact that splits the
-          classes into many parts weighs more, which leaves less to extend.
+    Why   Fill from any member of the sequence: the rest adds up to minus the sum s so far, so that some member w
+          of the rest has <s, w> < 0, and only such w need be tried (Contejean and Devie 1994). If a zero-sum-free s
+          meets w = -s, the whole is minimal: a part that adds up to zero would hold w, and what it leaves out would add
+          up to zero before. Of those that a symmetry maps to each other one is extended. A symmetry changes the order
+          of a fact's counts, or the sign of all of them, and maps moves to moves. It keeps products of moves, so that
+          what it maps to each other is extended alike. In products a fact that splits the classes into many parts
+          weighs more, which leaves less to extend.
     """
     pairs = list(itertools.permutations(range(len(vectors)), 2))
     whole = {step(vectors[a], vectors[b]): step(counted[a], counted[b]) for a, b in pairs}
@@ -575,9 +523,9 @@ def _every_sequence(counted: tuple[Vector, ...], vectors: tuple[Vector, ...], en
         parts = len({row[start:end] for row in counted})
         slopes += 2 * parts // max(1, int((part**2).sum(axis=1).max())) * (part @ part.T)
     back, left = _symmetries(moves, ends), STATES
-    code = [sum(entry * _SYMMETRIC_BASE**place for place, entry in enumerate(name)) for name in names]
+    code = [sum(entry * _BASE**place for place, entry in enumerate(name)) for name in names]
     level, found = _one_of_each(np.eye(len(names), dtype=np.int16), back), [np.zeros((0, len(names)), np.int16)]
-    while len(level):
+    while len(level) and (most is None or len(found) < most):
         left -= len(level)
         if left < 0 or len(back) > SYMMETRIES:
             return Sequences(names, found[0], False)

@@ -24,7 +24,6 @@ from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.known.push import (
     EDGE_WORK,
     Arc,
-    Farthest,
     PushBounds,
     Reach,
     answer_space,
@@ -160,7 +159,7 @@ def of_tables(rows: TwoRows, weight: Fraction) -> Loss:
     found, exact, method = farthest_together(reach, None)
     assert found is not None
     exact = exact and (classes.coarse is None or classes.coarse.exact)
-    witness = _datasets(rows, found.moves) if exact and isinstance(found, Farthest) else None
+    witness = _datasets(rows, found.moves) if exact and found.moves else None
     return Loss(weight * found.value, witness, witness is not None, method)
 
 

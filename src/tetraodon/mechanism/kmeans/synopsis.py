@@ -14,7 +14,7 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
-from tetraodon.policy.joint_graph import JointGraph, JointMetric
+from tetraodon.policy.joint_graph import JointMetric, Regions
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import UNIT_LIMIT, Contribution, One
 from tetraodon.query.linear import LinearQuery, Split
@@ -236,7 +236,7 @@ def _column(policy: Policy, attribute: Attribute) -> KMeansColumn:
         case Blocks() | Pairs() | Public():
             labels = np.unique(graph.components(), return_inverse=True)[1].astype(np.int64)
             labels = labels if labels.max(initial=0) > 0 else None
-        case Everything() | JointGraph():
+        case Everything() | JointMetric() | Regions():
             pass
     parts = 1 if labels is None else int(labels.max()) + 1
     step = float(attribute.step)
