@@ -24,30 +24,35 @@ from tetraodon.domain import Attribute, Categories, Dates, Grid, Integers
 from tetraodon.exact.zcdp import rho_at
 from tetraodon.noise import laplace_pmf
 from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.attackers import Attackers
 from tetraodon.policy.explain import (
-    against_whom,
     beliefs,
+    chance,
     changed_belief,
-    cost_of_dependence,
     explain,
     fact_in_words,
     factor_examples,
     forgiven,
     known_in_words,
+    length,
+    moves,
+    odds,
     people,
+    percent,
     power,
     presence_example,
     record_examples,
     said,
     secret_sentences,
     shown_epsilon,
+    times,
+    valued,
     view_sentences,
 )
 from tetraodon.policy.explain import said as filled_in
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.policy.words import chance, length, moves, odds, percent, times, valued
 
 # -- explain ----------------------------------------------------------------------------------------
 # The promise in words: every number from the graph by brute force, and no sentence that it does not imply.
@@ -495,8 +500,15 @@ def test_one_record_is_not_several(ends: dict[str, int], told: str) -> None:
 def test_every_kind_says_what_is_not_covered() -> None:
     for entry in ("independent", {"groups": "home", "at most": 5}, {"chain": CHAIN}, {"contacts": CONTACTS}):
         attackers = read([entry]).attackers
-        assert "not covered" in against_whom(attackers)
-        assert against_whom(attackers) in explain(read([entry])).document["parts"][-3]["sentences"]
+        assert "not covered" in said(f"against_{attackers.kind}", attackers, 0)[0]
+        assert (
+            said(f"against_{attackers.kind}", attackers, 0)[0]
+            in explain(read([entry])).document["parts"][-3]["sentences"]
+        )
+
+
+def cost_of_dependence(attackers: Attackers) -> tuple[str, ...]:
+    return said(f"cost_of_{attackers.kind}", attackers, 0)
 
 
 def test_groups_and_chains_say_what_they_cost() -> None:
@@ -558,9 +570,9 @@ def test_what_is_said_of_attackers_in_words(adversary: dict, words: str) -> None
 def test_groups_beside_what_is_known_are_not_said_to_be_cut() -> None:
     """A table with more rows of a group is then refused, so that nobody is told that some are left out."""
     attackers = read([{"groups": "home", "at most": 5}]).attackers
-    assert "only that many are counted" in against_whom(attackers)
-    assert "more than 5 rows, or a row has none, is refused" in against_whom(attackers, 1)
-    assert "only that many are counted" not in against_whom(attackers, 1)
+    assert "only that many are counted" in said(f"against_{attackers.kind}", attackers, 0)[0]
+    assert "more than 5 rows, or a row has none, is refused" in said(f"against_{attackers.kind}", attackers, 1)[0]
+    assert "only that many are counted" not in said(f"against_{attackers.kind}", attackers, 1)[0]
 
 
 # -- other readings ---------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import QueryError
+from tetraodon.policy.explain import odds
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.words import odds
 from tetraodon.report.odds import (
     MOST_CHIPS,
     MOST_MOVES,

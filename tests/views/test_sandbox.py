@@ -22,6 +22,8 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Gri
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import PolicyError, QueryError, ReleaseError, TableError
 from tetraodon.query.condition.nodes import Reading
+from tetraodon.query.condition.read import read_condition
+from tetraodon.query.condition.syntax import Names
 from tetraodon.views.side_tables import TUPLES, Sandbox
 from tetraodon.views.tuple_files import sql_code, sql_type, sql_value
 
@@ -85,6 +87,32 @@ def test_what_reads_public_tables_is_true_false_or_unknown_cell_by_cell() -> Non
     assert false.tolist() == [[False, False], [False, False], [True, True], [True, True]]
     true, false = sandbox.holds(Reading("EXISTS (SELECT 1 FROM side)", ()), {})
     assert (true.item(), false.item()) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [
+        ("age + score in (select n from side)", lambda age, score: age + score == 3),
+        ("age / 2 in (select n / 2 from side)", lambda age, _: age == 3),
+        ("age * 4000000000000000000 > (select n from side)", lambda age, _: age > 0),
+        ("cast(age as varchar) = (select cast(n as varchar) from side)", lambda age, _: age == 3),
+        ("nullif(cast(age as varchar), '2') <> (select min(cast(n as varchar)) from side)", lambda age, _: age < 2),
+        ("cast('2026-01-01' as date) + age = (select day from side)", lambda age, _: age == 2),
+        ("(age > score) = (select yes from side)", lambda age, score: age > score),
+        ("age in (select n from side) or score = 1", lambda age, score: age == 3 or score == 1),
+    ],
+)
+def test_what_is_outside_a_subquery_is_computed_before_it(
+    asked: str, where: Callable[[int, int], bool], tmp_path: Path
+) -> None:
+    side = duckdb.sql("SELECT 3 AS n, DATE '2026-01-03' AS day, true AS yes").pl()
+    duckdb.sql("SELECT * FROM range(4) AS a(age), range(1, 3) AS s(score)").write_parquet(str(tmp_path / "t.parquet"))
+    sandbox = Sandbox(DOMAIN, {"side": side})
+    sandbox.hold(tmp_path / "t.parquet")
+    truth = read_condition(asked, Names(DOMAIN, "people", sandbox.public))
+    expected = [[int(where(age, score)) for score in (1, 2)] for age in range(4)]
+    assert sandbox.counts(truth, (0, 1)).tolist() == expected
+    assert sandbox.counts(truth, ()).item() == sum(map(sum, expected))
 
 
 def test_tuples_outside_the_domain_are_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.web.studio_fixtures import GROUPED, KNOWING, MAPPED, MOVING, POLICY, 
 import tetraodon as td
 from tetraodon.attacks.gallery import find
 from tetraodon.errors import PolicyError, QueryError
-from tetraodon.policy.words import odds
+from tetraodon.policy.explain import odds
 from tetraodon.web import forms
 from tetraodon.web.app import PAGE_POLICY
 from tetraodon.web.studio import PAGES, Studio

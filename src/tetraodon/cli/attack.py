@@ -232,7 +232,7 @@ def _loss(epsilon: Fraction | float | None) -> str:
 
 
 def _share(belief: float | None) -> str:
-    from tetraodon.policy.words import percent
+    from tetraodon.policy.explain import percent
 
     return "-" if belief is None else percent(Decimal(belief))
 

@@ -25,7 +25,7 @@ from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
+from tetraodon.policy.attribute_graph import Everything, induced
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -41,7 +41,7 @@ from tetraodon.query.query import (
     Reading,
     RunningCounts,
 )
-from tetraodon.query.records_where import Kept, RecordsWhere
+from tetraodon.query.records_where import RecordsWhere
 from tetraodon.wording import listing
 
 if TYPE_CHECKING:
@@ -75,28 +75,8 @@ def _left(factor: Factor, those: RecordsWhere) -> list[Factor]:
     if isinstance(factor.graph, JointGraph):
         return [Factor((name,), Everything(those.inside[name].size)) for name in factor.names]
     [name] = factor.names
-    return [Factor((name,), _among(factor.graph, those.kept[name]))]
-
-
-def _among(graph: AttributeGraph, kept: Kept) -> AttributeGraph:
-    codes = np.array(kept.listed or range(kept.first, kept.last + 1))
-    match graph:
-        case Everything():
-            return Everything(len(codes))
-        case Public():
-            return Public(len(codes))
-        case Within():
-            return Within(len(codes), graph.reach)
-        case WithinOrMissing():
-            kind = WithinOrMissing if kept.last == graph.size - 1 and len(codes) > 1 else Within
-            return kind(len(codes), graph.reach)
-        case Blocks():
-            return Blocks(tuple(np.unique(graph.components()[codes], return_inverse=True)[1].tolist()))
-        case Pairs():
-            place = {int(code): number for number, code in enumerate(codes)}
-            return Pairs(
-                len(codes), frozenset((place[x], place[y]) for x, y in graph.pairs if x in place and y in place)
-            )
+    kept = those.kept[name]
+    return [Factor((name,), induced(factor.graph, np.array(kept.listed or range(kept.first, kept.last + 1))))]
 
 
 # -- strategy ---------------------------------------------------------------------------------------

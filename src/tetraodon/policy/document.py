@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,7 +11,6 @@ from pydantic import Field, PlainValidator, WithJsonSchema, create_model, model_
 
 from tetraodon.errors import QueryError
 from tetraodon.policy.adversary import AdversarySection, PriorSection
-from tetraodon.policy.category_tree import Tree
 from tetraodon.policy.joint_graph import Metric
 from tetraodon.policy.publication import ErrorEntry, ErrorTarget, Publisher
 from tetraodon.policy.section import (
@@ -177,6 +176,49 @@ class IndividualsSection(Section):
     def rows(self) -> int:
         """How many rows of a person one step may change."""
         return self.at_most or self.secret or 1
+
+
+# A tree is `{East: [ON, QC], West: {Coast: [BC], ...}}`; in normal form maps are lists of pairs, whose order survives
+# wherever keys are sorted.
+TREE_FIX = (
+    "write {East: [ON, QC], West: [BC, AB]}, deeper where you need it, and every list of values as deep as the others"
+)
+Branches = tuple[str, ...]
+"""A value of a tree, below the names of its branches, the coarsest first."""
+
+
+def read_tree(value: object) -> tuple[Branches, ...]:
+    """The values of a tree in their order, each below the names of its branches.
+
+    >>> read_tree({"East": ["ON", "QC"], "West": ["BC"]})
+    (('East', 'ON'), ('East', 'QC'), ('West', 'BC'))
+    """
+    found = tuple(_leaves(value, ()))
+    if len({len(path) for path in found}) != 1 or len(found[0]) < 2:
+        refuse("the branches of this tree are not equally deep, or there are none", TREE_FIX)
+    return found
+
+
+def _leaves(value: object, above: Branches) -> Iterator[Branches]:
+    if len(above) > 10:
+        refuse("this tree is too deep", "write at most ten levels")
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        yield from ((*above, label) for label in value)
+        return
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    if not isinstance(pairs, list) or not pairs:
+        refuse("this is no tree of categories", TREE_FIX)
+    names = [pair[0] for pair in pairs if isinstance(pair, list | tuple) and pair]
+    if len({str(name) for name in names}) < len(names):
+        refuse("two branches share a name", "give each branch of a level a name of its own")
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str) or not pair[0].strip():
+            refuse("this is no tree of categories", TREE_FIX)
+        yield from _leaves(pair[1], (*above, pair[0]))
+
+
+_TREE_SCHEMA = {"anyOf": [{"type": "object", "minProperties": 1}, {"type": "array", "minItems": 1}]}
+Tree = Annotated[tuple[Branches, ...], PlainValidator(read_tree), WithJsonSchema(_TREE_SCHEMA)]
 
 
 class AttributeSection(Section):

@@ -113,9 +113,9 @@ def error_target(given: Number | ErrorTarget) -> ErrorTarget:
     """
     if isinstance(given, ErrorTarget):
         return given
-    if isinstance(given, str):
-        return read_as(ErrorEntry, given)
-    return read_as(ErrorEntry, {"within": rational(given, name="the error")})
+    written = given if isinstance(given, str) else {"within": rational(given, name="the error")}
+    found: ErrorTarget = read_as(ErrorEntry, written)
+    return found
 
 
 # -- publisher --------------------------------------------------------------------------------------

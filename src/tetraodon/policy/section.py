@@ -244,7 +244,7 @@ def _answers(value: object) -> tuple[int, ...]:
     return tuple(whole(part) for part in value) if isinstance(value, list) else (whole(value),)
 
 
-Groups = dict[Text, tuple[tuple[Scalar, ...], ...]]
+BlocksOf = dict[Text, tuple[tuple[Scalar, ...], ...]]
 """{age: [[0, 17], [18, 99]]}: the blocks of each attribute."""
 
 
@@ -255,9 +255,9 @@ class KnownSection(Section):
 
     count: Text = ""
     marginal: Names = ()
-    bins: Groups = Field(default_factory=dict)
+    bins: BlocksOf = Field(default_factory=dict)
     rectangle: dict[Text, tuple[Scalar, ...]] = Field(default_factory=dict)
-    blocks: Groups = Field(default_factory=dict)
+    blocks: BlocksOf = Field(default_factory=dict)
     table: Text = ""
     answers: Annotated[
         tuple[int, ...],

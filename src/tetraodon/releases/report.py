@@ -23,11 +23,21 @@ from tetraodon.inference.controlled_rounding import differing
 from tetraodon.ledger import shown_above
 from tetraodon.ledger.signing import hash_in_words
 from tetraodon.policy.attackers import Independent
-from tetraodon.policy.explain import UNPROTECTED, Example, Explanation, Part, explain, less_than_it_says
+from tetraodon.policy.explain import (
+    HOPELESS,
+    UNPROTECTED,
+    WORTHLESS,
+    Example,
+    Explanation,
+    Part,
+    explain,
+    less_than_it_says,
+    percent,
+    times,
+)
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.publication import EXACT, NOISY, OURS
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.policy.words import HOPELESS, WORTHLESS, percent, times
 from tetraodon.query.contribution import One
 from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import Split

@@ -28,12 +28,11 @@ from tetraodon.policy.attribute_graph import (
     WithinOrMissing,
     WithinShare,
 )
-from tetraodon.policy.explain import has_secrets, people
+from tetraodon.policy.explain import WORTHLESS, chance, has_secrets, odds, people, percent, times
 from tetraodon.policy.joint_graph import EARTH_RADIUS_KM, JointGraph, JointMetric
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
-from tetraodon.policy.words import WORTHLESS, chance, odds, percent, times
 
 # -- odds strip -------------------------------------------------------------------------------------
 # The picture of a promise: how far the odds between a chosen value of an attribute and every other one can move.

@@ -143,7 +143,7 @@ class Sandbox:
                 return pyarrow.array((over - EPOCH).astype(np.int32), mask=unknown).cast(pyarrow.date32())
             case "truth":
                 return pyarrow.array(over.astype(np.bool_), mask=unknown)
-            case _ if ratios.most < 2**63 and isinstance(ratios.under, int) and ratios.under == 1:
+            case _ if isinstance(ratios.under, int) and ratios.under == 1 and over.dtype != object:
                 return pyarrow.array(over.astype(np.int64), mask=unknown)
             case _:
                 return pyarrow.array(over.astype(np.float64) / under.astype(np.float64), mask=unknown)

@@ -243,7 +243,7 @@ SIGNS: Final[dict[Sign, Callable[[Any, Any], Any]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-KNOWN: Final = np.True_
+KNOWN: Final = np.array(True)
 
 
 class Reader(Protocol):
@@ -304,8 +304,8 @@ class Ratios:
     """Numbers `over` / `under`, where they are `known`; `under` is above 0."""
 
     over: NDArray[Any]
-    under: NDArray[Any] | int = 1
-    known: Bools | np.bool_ = KNOWN
+    under: NDArray[Any] | int
+    known: Bools
 
 
 def numbers(node: Number, codes: Codes, reader: Reader | None = None) -> Ratios:
@@ -313,27 +313,27 @@ def numbers(node: Number, codes: Codes, reader: Reader | None = None) -> Ratios:
     match node:
         case Constant(number):
             exact = Fraction(number or 0)
-            return Ratios(np.array(exact.numerator, object), exact.denominator, np.bool_(number is not None))
+            return Ratios(np.array(exact.numerator, object), exact.denominator, np.array(number is not None))
         case Code(place, size, first, step, missing):
             under, column = math.lcm(first.denominator, step.denominator), codes[place]
             over = _plus(_times(column, int(step * under)), int(first * under))
             return Ratios(over, under, np.asarray(column != size - 1) if missing else KNOWN)
         case Lookup(place, listed):
             under = math.lcm(1, *(number.denominator for number in listed if number is not None))
-            overs = [0 if number is None else int(number * under) for number in listed]
-            known = np.array([number is not None for number in listed], np.bool_)
-            over = np.array(overs, _kind(max(map(abs, overs), default=0)))
-            return Ratios(over[codes[place]], under, known[codes[place]])
+            whole = [0 if number is None else int(number * under) for number in listed]
+            there = np.array([number is not None for number in listed], np.bool_)
+            over = np.array(whole, _kind(max(map(abs, whole), default=0)))
+            return Ratios(over[codes[place]], under, there[codes[place]])
         case Call(name, parts):
             return FUNCTIONS[name](*(numbers(part, codes, reader) for part in parts))
         case Choice(conditions, choices):
             options = [numbers(choice, codes, reader) for choice in choices]
-            overs, under = _common(options)
+            overs, below = _common(options)
             found, known = overs[-1], options[-1].known
             for place in reversed(range(len(conditions))):
                 true, _ = evaluate(conditions[place], codes, reader)
                 found, known = np.where(true, overs[place], found), np.where(true, options[place].known, known)
-            return Ratios(found, under, known)
+            return Ratios(found, below, known)
         case _:
             assert_never(node)
 
@@ -448,7 +448,7 @@ def _division(left: Ratios, right: Ratios) -> tuple[Ratios, Ratios]:
 
 
 def _power(base: Ratios, exponent: Ratios) -> Ratios:
-    return reduce(_product, [base] * int(exponent.over), Ratios(np.array(1)))
+    return reduce(_product, [base] * int(exponent.over), Ratios(np.array(1), 1, KNOWN))
 
 
 def _negative(one: Ratios) -> Ratios:
@@ -468,7 +468,7 @@ def _extreme(better: Callable[[Any, Any], Any], parts: Sequence[Ratios]) -> Rati
     best, known = overs[0], parts[0].known
     for over, part in zip(overs[1:], parts[1:], strict=True):
         best = np.where(part.known & (better(over, best) | ~known), over, best)
-        known = known | part.known
+        known = np.asarray(known | part.known)
     return Ratios(best, under, known)
 
 
