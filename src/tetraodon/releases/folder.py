@@ -160,13 +160,7 @@ def _text(*paragraphs: str) -> dict[str, Any]:
 
 
 def _code(*lines: str) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": {},
-        "outputs": [],
-        "source": "\n".join(lines),
-    }
+    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": "\n".join(lines)}
 
 
 # -- folder -----------------------------------------------------------------------------------------
@@ -343,11 +337,7 @@ def _baseline(document: Mapping[str, Any]) -> Baseline:
 
 
 def _item(
-    document: Mapping[str, Any],
-    item: Item,
-    measured: Sequence[Measurement],
-    policy: Policy,
-    baseline: Baseline | None,
+    document: Mapping[str, Any], item: Item, measured: Sequence[Measurement], policy: Policy, baseline: Baseline | None
 ) -> PlannedItem:
     inside = item.inside(policy.domain)
     table = tuple(split_from(split, inside) for split in document["table"])
