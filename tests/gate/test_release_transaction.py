@@ -19,7 +19,7 @@ from tests.ledger.certificates import FREE, pure
 import tetraodon as td
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import ReleaseError
-from tetraodon.gate import COMPLETE, Charge, Permit, Place, ReleaseTransaction, Terms, without_ledger
+from tetraodon.gate import COMPLETE, Charge, OutputFolder, Permit, ReleaseTransaction, Terms, without_ledger
 from tetraodon.gate import release_transaction as passage
 from tetraodon.gate import release_transaction as permit
 from tetraodon.gate.output_folder import INTENT, Pending
@@ -62,7 +62,7 @@ STEPS = {
     "after the charge": (passage, "permit_for"),
     "before numbers are kept": (Pending, "keep"),
     "before the folder": (Pending, "draft"),
-    "before it is in its place": (Place, "take"),
+    "before it is in its place": (OutputFolder, "take"),
     "before settling": (td.Ledger, "settle"),
     "before the end": (Pending, "end"),
 }
@@ -177,11 +177,11 @@ def test_a_copy_of_what_was_begun_is_not_drawn_again_elsewhere(tmp_path: Path, o
     (tmp_path / "elsewhere").mkdir()
     copies = [tmp_path / "other", tmp_path / "elsewhere" / "out"]
     for copy in copies:
-        shutil.copytree(Place.of(out, "").pending, Place.of(copy, "").pending)
+        shutil.copytree(OutputFolder.of(out, "").pending, OutputFolder.of(copy, "").pending)
     for copy in copies:
         with pytest.raises(td.errors.ReleaseError, match="begun at another place"):
             RELEASE.run(ledger=ledger, out=copy, resume=True)
-        assert Place.of(copy, "").pending.exists()
+        assert OutputFolder.of(copy, "").pending.exists()
     (tmp_path / "link").symlink_to(tmp_path)
     RELEASE.run(ledger=ledger, out=tmp_path / "link" / "out", resume=True)
     assert [entry.state for entry in ledger.entries("people")] == ["settled"]
@@ -209,7 +209,7 @@ def test_completeness_is_told(tmp_path: Path, out: Path) -> None:
 def test_the_caller_chooses_whether_to_count_or_to_spend_first(tmp_path: Path, out: Path) -> None:
     """A server charges before it looks: then even a refusal costs, and tells nothing for free."""
     ledger = book(RELEASE, tmp_path)
-    place = Place.of(out, "m.json")
+    place = OutputFolder.of(out, "m.json")
     terms = Terms(PLAN.certificate, PLAN.epsilon, PLAN.policy.document, {"queries": []})
 
     def count() -> None:
@@ -224,7 +224,7 @@ def test_the_caller_chooses_whether_to_count_or_to_spend_first(tmp_path: Path, o
 
 def test_the_order_cannot_be_walked_around(tmp_path: Path, out: Path) -> None:
     ledger = book(RELEASE, tmp_path)
-    place = Place.of(out, "m.json")
+    place = OutputFolder.of(out, "m.json")
     terms = Terms(PLAN.certificate, PLAN.epsilon, PLAN.policy.document, {"queries": []})
     with ReleaseTransaction(ledger, "people", request="r", place=place) as way:
         for early in (lambda: way.keep(lambda _: None), lambda: way.finish(lambda *_: ""), lambda: way.settle("x")):
@@ -247,7 +247,7 @@ def test_the_writer_is_told_the_entry_that_pays(tmp_path: Path, out: Path) -> No
         (folder / "m.json").write_text("{}")
         return "digest"
 
-    with ReleaseTransaction(ledger, "people", request="r", place=Place.of(out, "m.json")) as way:
+    with ReleaseTransaction(ledger, "people", request="r", place=OutputFolder.of(out, "m.json")) as way:
         way.spend(terms)
         way.keep(lambda folder: (folder / "x").touch())
         way.finish(fill)
@@ -311,23 +311,25 @@ def test_it_draws_until_it_is_closed() -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.of(tmp_path / "above" / "out", "m.json")
+def place(tmp_path: Path) -> OutputFolder:
+    return OutputFolder.of(tmp_path / "above" / "out", "m.json")
 
 
-def test_one_at_a_time(place: Place) -> None:
+def test_one_at_a_time(place: OutputFolder) -> None:
     mine = Pending.enter(place)
     with pytest.raises(ReleaseError, match="another process"):
         Pending.enter(place)
-    script = "import sys; from pathlib import Path; from tetraodon.gate import Place;"
-    script += "from tetraodon.gate.output_folder import Pending; Pending.enter(Place.of(Path(sys.argv[1]), 'm.json'))"
+    script = "import sys; from pathlib import Path; from tetraodon.gate import OutputFolder;"
+    script += (
+        "from tetraodon.gate.output_folder import Pending; Pending.enter(OutputFolder.of(Path(sys.argv[1]), 'm.json'))"
+    )
     done = subprocess.run([sys.executable, "-c", script, place.path], capture_output=True, text=True, check=False)
     assert "another process is writing to this folder" in done.stderr
     mine.leave()
     Pending.enter(place).leave()
 
 
-def test_a_lock_on_a_file_that_is_gone_is_no_lock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_on_a_file_that_is_gone_is_no_lock(place: OutputFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever held it has ended and removed the folder between our opening the file and locking it."""
     from tetraodon.gate import output_folder as resume
 
@@ -346,7 +348,7 @@ def test_a_lock_on_a_file_that_is_gone_is_no_lock(place: Place, monkeypatch: pyt
     found.leave()
 
 
-def test_numbers_are_kept_once(place: Place) -> None:
+def test_numbers_are_kept_once(place: OutputFolder) -> None:
     pending = Pending.enter(place)
     assert pending.drawn is None
     kept = pending.keep(lambda folder: (folder / "numbers").write_text("first"))
@@ -356,7 +358,7 @@ def test_numbers_are_kept_once(place: Place) -> None:
     assert (kept / "numbers").read_text() == "first"
 
 
-def test_numbers_that_were_not_all_written_are_none(place: Place) -> None:
+def test_numbers_that_were_not_all_written_are_none(place: OutputFolder) -> None:
     pending = Pending.enter(place)
 
     def half(folder: Path) -> None:
@@ -369,7 +371,7 @@ def test_numbers_that_were_not_all_written_are_none(place: Place) -> None:
     pending.keep(lambda folder: (folder / "numbers").write_text("1, 2, 3"))
 
 
-def test_what_was_in_the_place_comes_back(place: Place) -> None:
+def test_what_was_in_the_place_comes_back(place: OutputFolder) -> None:
     """Killed between moving the old folder away and the new one there."""
     pending = Pending.enter(place)
     (pending.folder / "old").mkdir()
@@ -380,7 +382,7 @@ def test_what_was_in_the_place_comes_back(place: Place) -> None:
     assert sorted(path.name for path in pending.folder.iterdir()) == ["lock"]
 
 
-def test_nothing_is_left_of_what_was_not_begun(place: Place) -> None:
+def test_nothing_is_left_of_what_was_not_begun(place: OutputFolder) -> None:
     pending = Pending.enter(place)
     pending.begin({"token": "t"})
     assert pending.intent() == {"token": "t"}
@@ -390,14 +392,14 @@ def test_nothing_is_left_of_what_was_not_begun(place: Place) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "\x00"])
-def test_what_cannot_be_read_is_refused(place: Place, content: str) -> None:
+def test_what_cannot_be_read_is_refused(place: OutputFolder, content: str) -> None:
     pending = Pending.enter(place)
     (pending.folder / "intent.json").write_text(content)
     with pytest.raises(ReleaseError, match="cannot be read"):
         pending.intent()
 
 
-def test_numbers_without_an_intent_are_refused(place: Place) -> None:
+def test_numbers_without_an_intent_are_refused(place: OutputFolder) -> None:
     pending = Pending.enter(place)
     pending.keep(lambda folder: (folder / "numbers").touch())
     with pytest.raises(ReleaseError, match="cannot be read"):
@@ -411,9 +413,9 @@ RESUMING = """
 import os, signal, sys
 import tetraodon as td
 from tests.gate.ways import WAYS
-from tetraodon.gate.output_folder import Place
+from tetraodon.gate.output_folder import OutputFolder
 if sys.argv[3] == "dies":
-    Place.take = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+    OutputFolder.take = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 try:
     WAYS[0].run(ledger=td.Ledger(sys.argv[1]), out=sys.argv[2], resume=True)
 except td.errors.ReleaseError as error:

@@ -3,7 +3,7 @@
 `ReleaseTransaction` is the way, `Terms` what is charged for, `Permit` what noise for data is drawn with.
 """
 
-from tetraodon.gate.output_folder import Place
+from tetraodon.gate.output_folder import OutputFolder
 from tetraodon.gate.release_transaction import (
     COMPLETE,
     Charge,
@@ -17,8 +17,8 @@ from tetraodon.gate.release_transaction import (
 __all__ = [
     "COMPLETE",
     "Charge",
+    "OutputFolder",
     "Permit",
-    "Place",
     "ReleaseTransaction",
     "Terms",
     "require_not_dearer",

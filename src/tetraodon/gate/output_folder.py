@@ -69,7 +69,7 @@ RESUME = "then run the same command with --resume: it is charged already, and is
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutputFolder:
     """Where a folder goes. `name` is how the caller named it, `manifest` the file by which we know one of ours."""
 
     path: Path
@@ -77,7 +77,7 @@ class Place:
     manifest: str
 
     @classmethod
-    def of(cls, out: Path, manifest: str) -> Place:
+    def of(cls, out: Path, manifest: str) -> OutputFolder:
         """The place that a caller named, wherever the process goes meanwhile."""
         return cls(Path(os.path.abspath(out)), str(out), manifest)
 
@@ -158,7 +158,7 @@ TRIES = 100
 class Pending:
     """The folder of one output, locked. `made` are the folders above it that were made for it."""
 
-    place: Place
+    place: OutputFolder
     handle: int
     made: tuple[Path, ...] = field(default=())
 
@@ -167,7 +167,7 @@ class Pending:
         return self.place.pending
 
     @classmethod
-    def enter(cls, place: Place) -> Pending:
+    def enter(cls, place: OutputFolder) -> Pending:
         """Make the folder, try that it can be written, and lock it. Refused while somebody else has it.
 
         Why  whoever ends removes the file that we may be waiting for; so it is looked at again once it is locked.
@@ -304,7 +304,7 @@ def _make(folder: Path) -> tuple[Path, ...]:
     return tuple(missing)
 
 
-def _locked(handle: int, place: Place) -> bool:
+def _locked(handle: int, place: OutputFolder) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -317,7 +317,7 @@ def _same(handle: int, path: Path) -> bool:
     return os.path.samestat(os.fstat(handle), os.stat(path))
 
 
-def _taken(place: Place) -> ReleaseError:
+def _taken(place: OutputFolder) -> ReleaseError:
     return ReleaseError(
         "another process is writing to this folder",
         fix="wait until it ends, or choose another folder",

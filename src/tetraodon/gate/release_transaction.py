@@ -34,7 +34,7 @@ from tetraodon.errors import (
     ReleaseError,
     TetraodonError,
 )
-from tetraodon.gate.output_folder import OLD, Pending, Place
+from tetraodon.gate.output_folder import OLD, OutputFolder, Pending
 from tetraodon.ledger.account import ADDS_UP, Entry
 from tetraodon.ledger.amount import document_hash, shown_above
 from tetraodon.ledger.charging import Bill
@@ -211,7 +211,7 @@ class ReleaseTransaction:
         dataset: str,
         *,
         request: str,
-        place: Place | None = None,
+        place: OutputFolder | None = None,
         force: bool = False,
         resume: bool = False,
         allow_dearer: bool = False,
@@ -259,7 +259,7 @@ class ReleaseTransaction:
 
     # -- what is left of an earlier attempt ------------------------------------------------------
 
-    def _look(self, place: Place, pending: Pending) -> None:
+    def _look(self, place: OutputFolder, pending: Pending) -> None:
         self._begun = True  # until it is known that nothing here was charged
         intent = pending.intent()
         if intent is not None and intent.get("place", place.real) != place.real:
@@ -325,7 +325,7 @@ class ReleaseTransaction:
         ours = pending.noted() if "token" in intent else pending.place.hash()  # version 0.1 noted none
         self._force = self._force or bool(intent.get("force")) or ours == pending.place.hash() != ""
 
-    def _written(self, place: Place) -> bool:
+    def _written(self, place: OutputFolder) -> bool:
         """Whether the folder is one that this request led to, written and settled."""
         for entry in self._ledger.entries(self._dataset):
             if entry.state == "settled" and entry.manifest_hash == place.hash():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.gate import Charge, Permit, Place, ReleaseTransaction, Terms
+from tetraodon.gate import Charge, OutputFolder, Permit, ReleaseTransaction, Terms
 from tetraodon.ledger import Account, document_hash
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.noise.discrete import drawable
@@ -51,7 +51,7 @@ def release_number(
             fix="open a data set with the mechanism's own `document()`",
             where=dataset,
         )
-    place = None if out is None else Place.of(Path(out), MANIFEST)
+    place = None if out is None else OutputFolder.of(Path(out), MANIFEST)
     plan = _plan(mechanism)
     request = document_hash({"policy": mechanism.document(), "plan": plan})
     if mechanism.steps:

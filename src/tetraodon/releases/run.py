@@ -14,7 +14,7 @@ import numpy as np
 from tetraodon.engine import Source
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.exact.arrays import Ints
-from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction
+from tetraodon.gate import COMPLETE, OutputFolder, Permit, ReleaseTransaction
 from tetraodon.ledger import Ledger, opened, shown_above
 from tetraodon.ledger.governing import governing_policy
 from tetraodon.mechanism.strategy import Measured
@@ -76,7 +76,7 @@ def release(
             fix="give the policy in place of the plan, or write the condition as `where` of its items",
         )
     require_targets(plan)
-    place = None if out is None else Place.of(Path(out), MANIFEST)
+    place = None if out is None else OutputFolder.of(Path(out), MANIFEST)
     dataset = plan.policy.account
     again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
     with (
@@ -136,7 +136,7 @@ def _finish(
     measured: Mapping[str, Measured],
     names: Mapping[str, Told],
     way: ReleaseTransaction,
-    place: Place | None,
+    place: OutputFolder | None,
     progress: Callable[[str], None],
 ) -> Release:
     """Infer the answers from noisy numbers that are paid for, publish them, and settle."""

@@ -23,7 +23,7 @@ from tetraodon.engine import Counts
 from tetraodon.engine.open_table import Source
 from tetraodon.errors import QueryError, Refused, ReleaseError
 from tetraodon.exact.rational import Number, decimal_text, rational, stated_number
-from tetraodon.gate import Permit, Place, ReleaseTransaction, Terms
+from tetraodon.gate import OutputFolder, Permit, ReleaseTransaction, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.ledger import Ledger, document_hash, opened
 from tetraodon.ledger.governing import governing_policy
@@ -73,7 +73,7 @@ def perturb(
         "matrices": {name: matrix_document(one) for name, one in matrices.items()},
     }
     plan = {"perturbation": {name: decimal_text(one.loss) for name, one in matrices.items()}}
-    place = Place.of(Path(out), MANIFEST)
+    place = OutputFolder.of(Path(out), MANIFEST)
     again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
     with opened(ledger) as book:
         governing = governing_policy(book.account(policy.account))

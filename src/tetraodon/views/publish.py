@@ -13,7 +13,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.engine import ColumnReport, Counts, DataRefusal, Source
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction, Terms
+from tetraodon.gate import COMPLETE, OutputFolder, Permit, ReleaseTransaction, Terms
 from tetraodon.ledger import Entry, Ledger, document_hash, opened, shown_above
 from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.adversary import Adversary
@@ -79,7 +79,7 @@ def publish(
         several = chosen is not None and chosen.views > 1
         series, number = (Path(out), next_number(Path(out), resume=resume)) if several else (None, 1)
         folder = Path(out) if series is None else view_folder(series, number)
-        place = Place.of(folder, MANIFEST)
+        place = OutputFolder.of(folder, MANIFEST)
         request = document_hash({"policy": policy.document, "adversary": chosen.document() if chosen else None})
         again = force and not several
         with ReleaseTransaction(

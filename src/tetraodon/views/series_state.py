@@ -18,7 +18,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.engine import open_table
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.gate.output_folder import Place, write_whole
+from tetraodon.gate.output_folder import OutputFolder, write_whole
 from tetraodon.ledger import document_hash
 from tetraodon.untrusted_files import plain_file, read_json
 from tetraodon.views.channel import channel_document, channel_from
@@ -62,7 +62,7 @@ def next_number(folder: Path, *, resume: bool) -> int:
         begun = int(_read(folder)["begun"])
     except (KeyError, TypeError, ValueError):
         raise ReleaseError(f"{STATE} does not fit together", fix="restore it", where=str(folder)) from None
-    last = Place.of(view_folder(folder, begun), MANIFEST)
+    last = OutputFolder.of(view_folder(folder, begun), MANIFEST)
     waits = os.path.lexists(last.pending) or (resume and (last.path / MANIFEST).is_file())
     return begun if waits else begun + 1
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from tetraodon.domain import Attribute
 from tetraodon.errors import BudgetExhausted, PolicyError
-from tetraodon.gate.output_folder import INTENT, Place
+from tetraodon.gate.output_folder import INTENT, OutputFolder
 from tetraodon.inference.estimate import answer_document
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.amount import amount_text
@@ -128,7 +128,7 @@ def ask_job(folder: str, question: str, confidence: str | None) -> dict[str, Any
 
 def was_charged(ledger: str, dataset: str, out: Path) -> bool:
     """Whether an unfinished release was charged. True where that cannot be known."""
-    place = Place.of(out, MANIFEST)
+    place = OutputFolder.of(out, MANIFEST)
     if place.path.exists():
         return True
     path = place.pending / INTENT

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tetraodon.errors import ReleaseError
-from tetraodon.gate import Place
+from tetraodon.gate import OutputFolder
 from tetraodon.gate import output_folder as place_module
 from tetraodon.gate.output_folder import sync_folder, sync_tree, write_whole
 
@@ -45,7 +45,7 @@ def test_everything_is_put_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_is_there_already(tmp_path: Path) -> None:
-    place = Place.of(tmp_path / "out", "m.json")
+    place = OutputFolder.of(tmp_path / "out", "m.json")
     place.check(force=False)
     place.path.mkdir()
     with pytest.raises(ReleaseError, match="exists"):
@@ -61,13 +61,13 @@ def test_files_and_links_to_nothing_are_no_folders(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for name in ("file", "link"):
         with pytest.raises(ReleaseError, match="no folder"):
-            Place.of(tmp_path / name, "m.json").check(force=True)
+            OutputFolder.of(tmp_path / name, "m.json").check(force=True)
     with pytest.raises(ReleaseError, match="has no name"):
-        Place.of(Path("/"), "m.json").check(force=True)
+        OutputFolder.of(Path("/"), "m.json").check(force=True)
 
 
 def test_a_folder_is_taken_in_one_step(tmp_path: Path) -> None:
-    place, old = Place.of(tmp_path / "out", "m.json"), tmp_path / "old"
+    place, old = OutputFolder.of(tmp_path / "out", "m.json"), tmp_path / "old"
 
     def draft(text: str) -> Path:
         (tmp_path / "draft").mkdir()
@@ -92,6 +92,6 @@ def test_a_folder_is_taken_in_one_step(tmp_path: Path) -> None:
     "number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTEMPTY, errno.EACCES, errno.EROFS]
 )
 def test_errors_say_what_to_do(tmp_path: Path, number: int) -> None:
-    place = Place.of(tmp_path / "out", "m.json")
+    place = OutputFolder.of(tmp_path / "out", "m.json")
     assert "--resume" in place.unwritable(OSError(number, ""), charged=True).fix
     assert "nothing was charged" in place.unwritable(OSError(number, ""), charged=False).fix
