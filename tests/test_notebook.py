@@ -16,7 +16,7 @@ from tests.releases.conftest import POLICY
 from tests.releases.made import release_with, silent
 from tetraodon.inference.estimate import Estimate
 from tetraodon.notebook import html
-from tetraodon.releases.planning import plan_rows
+from tetraodon.releases.codec import plan_rows
 from tetraodon.releases.release import Release
 
 TABLE = pl.DataFrame(

@@ -27,10 +27,9 @@ from tetraodon.errors import (
 )
 from tetraodon.exact.rational import Number
 from tetraodon.inference.estimate import answer_from
-from tetraodon.releases.codec import plan_document
+from tetraodon.releases.codec import asked_plan, plan_document
 from tetraodon.releases.folder import load_release
 from tetraodon.releases.plan import Plan
-from tetraodon.releases.planning import asked_plan
 from tetraodon.releases.release import Release
 from tetraodon.releases.verify import same_numbers
 from tetraodon.views.verify import verify

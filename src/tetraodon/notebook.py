@@ -15,10 +15,10 @@ from tetraodon.ledger import shown_above
 from tetraodon.policy.explain import Explanation, explain
 from tetraodon.policy.policy import Policy
 from tetraodon.releases.answer import Answer
+from tetraodon.releases.codec import PLAN_HEADS, plan_rows
 from tetraodon.releases.counting import CURATOR_ONLY, Checked
 from tetraodon.releases.names import NamesAnswer
 from tetraodon.releases.plan import Plan
-from tetraodon.releases.planning import PLAN_HEADS, plan_rows
 from tetraodon.releases.release import Release
 from tetraodon.releases.report import answer_table, chart_spec, chart_svg, error, names_table, proof, witness
 from tetraodon.report.page import PageTable, page_html

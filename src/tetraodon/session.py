@@ -14,8 +14,8 @@ from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.ledger import Ledger
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.query.query import Query
+from tetraodon.releases.codec import asked_plan
 from tetraodon.releases.plan import Plan
-from tetraodon.releases.planning import asked_plan
 from tetraodon.releases.release import Release
 from tetraodon.releases.run import release
 

@@ -27,9 +27,16 @@ from tetraodon.queries import count
 from tetraodon.query.contribution import AllRanges
 from tetraodon.releases import proposals as best_proposal
 from tetraodon.releases import proposals as budget
-from tetraodon.releases.codec import plan_document
+from tetraodon.releases.codec import (
+    PLAN_HEADS,
+    asked_plan,
+    error_in_words,
+    errors_if_public,
+    plan_document,
+    plan_rows,
+    plan_shape,
+)
 from tetraodon.releases.least_epsilon import error_bound, plan_for_error
-from tetraodon.releases.planning import PLAN_HEADS, asked_plan, error_in_words, errors_if_public, plan_rows, plan_shape
 from tetraodon.releases.proposals import Limit, choose, fill, offered
 
 # -- plan -------------------------------------------------------------------------------------------

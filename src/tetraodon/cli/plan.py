@@ -114,7 +114,7 @@ def plan(
             _only_view(read, ledger, handler)
             return
         wanted = _wanted(read, error or [], confidence, records)
-        from tetraodon.releases.planning import errors_if_public, plan_shape
+        from tetraodon.releases.codec import errors_if_public, plan_shape
 
         with working("finding the epsilon" if error else "planning"):
             found, least, why_not = _plan(read, wanted, searching=bool(error))
@@ -230,7 +230,7 @@ def _plan(policy: Policy, wanted: Wanted | None, *, searching: bool) -> tuple[Pl
 
 def show_plan(plan: Plan) -> None:
     """Print a plan's table."""
-    from tetraodon.releases.planning import PLAN_HEADS, plan_rows
+    from tetraodon.releases.codec import PLAN_HEADS, plan_rows
 
     heading(f"Plan for {plan.policy.title or plan.policy.dataset}: no data was touched")
     say()

@@ -15,10 +15,9 @@ from tetraodon.exact.rational import decimal_text
 from tetraodon.ledger import shown_above
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.explain import known_in_words, less_than_it_says, people
-from tetraodon.releases.codec import certificate_document
+from tetraodon.releases.codec import certificate_document, error_in_words
 from tetraodon.releases.least_epsilon import USUAL, Wanted, bounds, driven_by, in_unit, missed
 from tetraodon.releases.plan import Plan
-from tetraodon.releases.planning import error_in_words
 from tetraodon.wording import listing, shown_number
 
 EXACT_ENOUGH = 1e-9

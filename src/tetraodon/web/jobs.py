@@ -24,9 +24,9 @@ from tetraodon.ledger.amount import amount_text
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
+from tetraodon.releases.codec import asked_plan, errors_if_public, plan_shape
 from tetraodon.releases.folder import MANIFEST, load_release
 from tetraodon.releases.plan import plan
-from tetraodon.releases.planning import asked_plan, errors_if_public, plan_shape
 from tetraodon.releases.pricing import quote
 from tetraodon.releases.run import release
 from tetraodon.web.response_timing import slot_of

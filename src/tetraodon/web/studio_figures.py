@@ -24,9 +24,9 @@ from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish.meaning import choose_epsilon
 from tetraodon.query.linear import Split
 from tetraodon.releases.answer import Answer
+from tetraodon.releases.codec import error_in_words
 from tetraodon.releases.least_epsilon import driven_by, least_plan, wanted_of
 from tetraodon.releases.plan import Plan
-from tetraodon.releases.planning import error_in_words
 from tetraodon.releases.report import value_column
 from tetraodon.releases.simulated import simulate
 from tetraodon.web.policy_editor import held_of, plan_of
