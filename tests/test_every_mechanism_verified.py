@@ -22,23 +22,15 @@ from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
-from tetraodon.pufferfish.scenario import Scenario
+from tetraodon.pufferfish.scenarios import Scenario
 from tetraodon.query.contribution import One, WeightedSums
-from tetraodon.query.kinds import (
-    Cdf,
-    Count,
-    Histogram,
-    KMeans,
-    Mean,
-    Quantiles,
-    Query,
-    Ranges,
-    Rectangles,
-    Total,
-    Variance,
-    linear,
-)
+from tetraodon.query.counts import Count, Histogram
+from tetraodon.query.kinds import linear
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import LinearQuery, Measurement, splits
+from tetraodon.query.moments import Mean, Total, Variance
+from tetraodon.query.query import Query
+from tetraodon.query.ranges import Cdf, Quantiles, Ranges, Rectangles
 from tetraodon.query.weighted_margins import WeighedMargins
 
 HUSHED = Fraction(1, 10_000)

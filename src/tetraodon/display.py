@@ -37,6 +37,10 @@ class Sentences:
         """All that a macro without dashes makes of some facts."""
         return self._on_one_line(getattr(self._macros, macro)(*facts))
 
+    def raw(self, macro: str, *facts: Any) -> str:
+        """The text of a macro as it is written, lines and blanks included."""
+        return str(getattr(self._macros, macro)(*facts))
+
     @staticmethod
     def _on_one_line(text: str) -> str:
         return re.sub(r"\s*\n\s*", " ", text).strip()

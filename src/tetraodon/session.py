@@ -39,7 +39,7 @@ class Session:
     ...     "budget": {"epsilon": 1},
     ... }
     >>> import polars
-    >>> from tetraodon.query.kinds import histogram
+    >>> from tetraodon.query.counts import histogram
     >>> table = polars.DataFrame({"age": [3, 4, 4, 5] * 50})
     >>> with Session(policy, table, ledger="ages.db", total=2) as session:
     ...     made = session.release({"ages": histogram("age")}, epsilon="0.5")

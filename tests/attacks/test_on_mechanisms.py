@@ -27,7 +27,7 @@ from tetraodon.attacks.on_mechanisms import (
 from tetraodon.certificate import sensitivity
 from tetraodon.noise.repeatable_coins import Dice
 from tetraodon.pufferfish import Additive, Definition, Laplace, World, pairs, verify
-from tetraodon.query.kinds import histogram
+from tetraodon.queries import histogram
 
 # -- known sums -------------------------------------------------------------------------------------
 

@@ -31,7 +31,8 @@ from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Additive, DiscreteLaplace
-from tetraodon.query.kinds import cdf, histogram, linear, total
+from tetraodon.queries import cdf, histogram, total
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
 
 QUERIES = {

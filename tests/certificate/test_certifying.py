@@ -22,7 +22,8 @@ from tetraodon.certificate.certificate import _SEAL, CERTIFYING, Certificate
 from tetraodon.certificate.partition_selection import NamesAbove
 from tetraodon.certificate.table_secret_loss import AnswerLaw, LawPair
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
-from tetraodon.query.kinds import histogram, linear
+from tetraodon.queries import histogram
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
 
 Certify = Callable[..., Certificate]

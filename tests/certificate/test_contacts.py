@@ -22,8 +22,10 @@ from tetraodon.exact.arrays import Floats
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attackers import Contacts
 from tetraodon.policy.policy import Policy
-from tetraodon.query.kinds import Query, cdf, histogram, linear, total
+from tetraodon.queries import cdf, histogram, total
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
+from tetraodon.query.query import Query
 
 SCALE = Fraction(2)
 

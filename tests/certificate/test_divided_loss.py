@@ -18,9 +18,10 @@ from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Ints
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.queries import histogram
 from tetraodon.query import adaptive_partition as divided
 from tetraodon.query.adaptive_partition import Divided
-from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.records_where import records_where
 

@@ -17,8 +17,9 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair, standing_in
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
+from tetraodon.queries import histogram
 from tetraodon.query.edge_flows import PARTS, FlowLine, Flows
-from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.records_where import records_where
 

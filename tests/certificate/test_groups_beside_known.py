@@ -18,8 +18,10 @@ from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attackers import DependentGroups
 from tetraodon.policy.policy import Policy
-from tetraodon.query.kinds import Query, cdf, count, histogram, linear, total
+from tetraodon.queries import cdf, count, histogram, total
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
+from tetraodon.query.query import Query
 
 VALUES = 4
 HALF = {"count": "x >= 2"}

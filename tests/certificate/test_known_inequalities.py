@@ -19,8 +19,10 @@ from tetraodon.certificate.oracle import neighbours
 from tetraodon.exact.arrays import Floats
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.known import labels
-from tetraodon.query.kinds import Query, cdf, count, histogram, linear, total
+from tetraodon.queries import cdf, count, histogram, total
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
+from tetraodon.query.query import Query
 
 VALUES, PEOPLE, RARE = 4, 3, 1e-5
 WORLD = np.array(list(product(range(VALUES), repeat=PEOPLE)))

@@ -24,8 +24,9 @@ from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.known import CountWhere, Known
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, Groups, SecretGraph, no_secrets
+from tetraodon.queries import cdf, count, histogram
 from tetraodon.query.contribution import AllRanges, One, Prefix
-from tetraodon.query.kinds import cdf, count, histogram, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
 from tetraodon.query.number import Number
 

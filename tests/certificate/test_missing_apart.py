@@ -12,8 +12,8 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Grid, Integers
+from tetraodon.queries import mean, total, variance
 from tetraodon.query.contribution import Answerers
-from tetraodon.query.kinds import mean, total, variance
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.number import Number
 from tetraodon.query.query import Query

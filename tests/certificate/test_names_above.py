@@ -22,7 +22,8 @@ from tetraodon.certificate.partition_selection import (
     open_text,
     told_alone_at_most,
 )
-from tetraodon.query.kinds import histogram, linear
+from tetraodon.queries import histogram
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
 
 SILENT = None

@@ -20,7 +20,7 @@ from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
-from tetraodon.query.kinds import histogram
+from tetraodon.queries import histogram
 
 
 def world(case: Case, n: int | None = None) -> TinyWorld:

@@ -16,8 +16,9 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.pair_loss import attained, loss_of_pair, rho_of_pair
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.queries import cdf, count, histogram, mean, ranges, total, variance
 from tetraodon.query.contribution import Prefix
-from tetraodon.query.kinds import cdf, count, histogram, linear, mean, ranges, total, variance
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement
 
 # -- pairs ----------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.pair_loss import person_loss
 from tetraodon.domain import Attribute, Integers
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.query.kinds import histogram, linear, mean_per_person, people, total_per_person
+from tetraodon.queries import histogram, mean_per_person, people, total_per_person
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement
 from tetraodon.query.number import EachPerson
 

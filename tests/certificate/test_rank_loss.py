@@ -19,8 +19,9 @@ from tetraodon.errors import Refused
 from tetraodon.exact.exponent import exp_above, log_below, sign_of_sum
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.queries import histogram
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.ranks import Ranks
 from tetraodon.query.records_where import records_where

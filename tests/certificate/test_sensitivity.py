@@ -21,8 +21,9 @@ from tetraodon.errors import PolicyError, QueryError, TetraodonError
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.query.contribution import Table
-from tetraodon.query.kinds import Query, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery
+from tetraodon.query.query import Query
 
 
 def policy(secrets: dict[str, Any] | None = None, attributes: dict[str, Any] | None = None, **more: Any) -> Policy:

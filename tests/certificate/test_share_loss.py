@@ -24,7 +24,8 @@ from tetraodon.exact.rational import rounded_up
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attackers import TableSecret
 from tetraodon.policy.policy import Policy
-from tetraodon.query.kinds import count, histogram, linear
+from tetraodon.queries import count, histogram
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
 
 LINKED = [["0.9", "0.1"], ["0.2", "0.8"]]

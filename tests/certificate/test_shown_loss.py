@@ -21,8 +21,9 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.pair_loss import standing_in
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
+from tetraodon.queries import count
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import count, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.levels import LevelSums
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.local_log_noise import Disguised

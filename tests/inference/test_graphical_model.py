@@ -165,3 +165,10 @@ def test_nobody_counted_is_everybody_alike() -> None:
     table = TargetTable("ab", (Split("a"), Split("b")), np.zeros((4, 2)))
     codes = make_up([table], DOMAIN, 800)
     assert table.distance(codes, 800) <= 0.01
+
+
+def test_terms_that_leave_no_shares_warn_of_nothing() -> None:
+    """They give no numbers, in silence: a fit begins anew there."""
+    tree = JunctionTree([(0, 1), (1, 2)], [2, 2, 2])
+    terms = {(0, 1): np.array([[0.0, -2e3], [-2e3, -2e3]]), (1, 2): np.array([[-2e3, -2e3], [-2e3, 0.0]])}
+    assert any(np.isnan(shares).all() for shares in tree.propagated(terms).values())

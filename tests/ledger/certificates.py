@@ -8,7 +8,8 @@ import tetraodon as td
 from tetraodon.certificate import Certificate, certify_measurements
 from tetraodon.certificate.partition_selection import NamesAbove, certify_names, least_threshold
 from tetraodon.noise.laws import GAUSSIAN
-from tetraodon.query.kinds import count, linear
+from tetraodon.queries import count
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
 
 POLICY = td.load_policy({"dataset": "adult", "attributes": {"sex": ["f", "m"]}, "budget": {"epsilon": 1}})

@@ -12,7 +12,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 from tests.ledger.test_postgres import address as address  # the fixture
-from tests.ledger.test_triggers import CHANGES, ITEM, fill
+from tests.ledger.test_schema import CHANGES, ITEM, fill
 from tests.services import needs_postgres
 
 from tetraodon.errors import LedgerError

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.releases.made import drawn, kept
 
 import tetraodon as td
@@ -46,15 +47,11 @@ NAMES = [f"v{number}" for number in range(9)]
 
 
 def policy(pairs: list[tuple[int, int]] = TREE, **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "d",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": NAMES, "sex": ["f", "m"]},
-        "secrets": {"x": {"pairs": [[NAMES[a], NAMES[b]] for a, b in pairs]}, "sex": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "h", "histogram": "x"}],
-    }
+    document: dict[str, Any] = public_policy(
+        attributes={"x": NAMES, "sex": ["f", "m"]},
+        secrets={"x": {"pairs": [[NAMES[a], NAMES[b]] for a, b in pairs]}, "sex": "public"},
+        release=[{"name": "h", "histogram": "x"}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -73,7 +70,7 @@ def test_a_tree_of_secrets_costs_one_for_every_step(item: dict[str, Any]) -> Non
 )
 def test_pairs_beyond_a_tree_pass_several_steps(pairs: list[tuple[int, int]], steps: int) -> None:
     here = policy(pairs)
-    [strategy] = BRANCHES.propose(here.items[0].query, here)
+    [strategy] = BRANCHES.proposals(here.items[0].query, here)
     assert td.certificate.certify_measurements(here.graph, strategy.measurements(Fraction(1))).epsilon == steps
 
 
@@ -88,12 +85,12 @@ def test_pairs_beyond_a_tree_pass_several_steps(pairs: list[tuple[int, int]], st
 )
 def test_it_is_not_proposed_where_it_is_of_no_use(changes: dict[str, Any]) -> None:
     here = policy(**changes)
-    assert list(BRANCHES.propose(here.items[0].query, here)) == []
+    assert list(BRANCHES.proposals(here.items[0].query, here)) == []
 
 
 def test_totals_must_be_public() -> None:
     here = policy(secrets={"x": {"pairs": [["v0", "v1"]]}}, release=[{"name": "h", "histogram": ["x", "sex"]}])
-    assert list(BRANCHES.propose(here.items[0].query, here)) == []
+    assert list(BRANCHES.proposals(here.items[0].query, here)) == []
 
 
 def test_trees_go_out_from_the_middle() -> None:
@@ -103,7 +100,7 @@ def test_trees_go_out_from_the_middle() -> None:
 
 def at(by: tuple[Split, ...] = ()) -> Scaled:
     here = policy(release=[{"name": "h", "histogram": ["x", *(split.name for split in by)]}])
-    [strategy] = BRANCHES.propose(here.items[0].query, here)
+    [strategy] = BRANCHES.proposals(here.items[0].query, here)
     return Scaled(strategy, Fraction(2), here.domain)
 
 
@@ -172,15 +169,12 @@ EDGES_FEWEST = int(binom.ppf(1e-12, EDGES_RUNS, 0.95))
 
 
 def policy_of_edges(sizes: tuple[int, int], **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {name: {"integer": [0, size - 1]} for name, size in zip("xy", sizes, strict=True)},
-        "together": {"metric": "l1", "over": ["x", "y"], "within": 1},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={name: {"integer": [0, size - 1]} for name, size in zip("xy", sizes, strict=True)},
+        together={"metric": "l1", "over": ["x", "y"], "within": 1},
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -205,7 +199,7 @@ def test_maps_under_steps_of_one_are_as_good_as_was_asked(
 )
 def test_it_is_not_proposed_where_it_has_no_price(changes: dict[str, Any]) -> None:
     here = policy_of_edges((8, 9), **changes)
-    assert list(EDGES.propose(here.items[0].query, here)) == []
+    assert list(EDGES.proposals(here.items[0].query, here)) == []
 
 
 def scaled(first: FlowLine, second: FlowLine, scale: Fraction = Fraction(3)) -> Scaled:
@@ -260,7 +254,7 @@ def test_a_step_costs_one_and_long_borders_have_bins(size: int) -> None:
 def test_both_kinds_of_borders_share_a_step_that_crosses_both() -> None:
     here = policy_of_edges((12, 90), together="all at once", secrets={"x": {"within": 1}, "y": {"within": 2}})
     query = here.items[0].query
-    [strategy] = EDGES.propose(query, here)
+    [strategy] = EDGES.proposals(query, here)
 
     def error(times: Fraction) -> float:
         flows = flows_of(Scaled(strategy, Fraction(1), here.domain))

@@ -13,18 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.releases.made import drawn
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import DomainError, QueryError, Refused
 from tetraodon.mechanism import grid as least_squares
-from tetraodon.mechanism.grid import GRID, GridFit, Side, all_ranges, grid_fit, role_of
+from tetraodon.mechanism.grid import GRID, GridFit, Side, grid_fit, role_of
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy, box_sums
 from tetraodon.noise import laplace_variance
+from tetraodon.queries import cdf, rectangles
 from tetraodon.query.contribution import Prefix
-from tetraodon.query.kinds import cdf, rectangles
 from tetraodon.query.linear import LinearQuery, splits
 from tetraodon.releases.least_epsilon import error_bound
 
@@ -40,15 +41,13 @@ SIDES = (40, 30)
 
 
 def policy(**changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "presence": "public",
-        "attributes": {"x": {"integer": [10, 49]}, "y": {"real": [0, "2.9"], "step": "0.1"}, "kind": ["day", "night"]},
-        "secrets": {"x": {"within": 3}, "y": {"within": "0.3"}, "kind": "public"},
-        "together": "one attribute at a time",
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={"x": {"integer": [10, 49]}, "y": {"real": [0, "2.9"], "step": "0.1"}, "kind": ["day", "night"]},
+        secrets={"x": {"within": 3}, "y": {"within": "0.3"}, "kind": "public"},
+        together="one attribute at a time",
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -250,11 +249,6 @@ def test_long_sides_are_bounded_from_their_first_value(monkeypatch: pytest.Monke
     assert exact <= fit.largest_rectangle_variance() <= 16 * exact
 
 
-def test_all_ranges_without_the_matrix() -> None:
-    columns = np.random.default_rng(1).normal(size=(9, 3))
-    assert np.allclose(all_ranges(columns), ranges(9).T @ ranges(9) @ columns)
-
-
 def test_a_map_has_cells() -> None:
     with pytest.raises(QueryError):
         GridFit(Side(4), Side(4), 0.0)
@@ -267,13 +261,11 @@ ASKED = rectangles("x", "y")
 
 
 def policy_of_search(sides: tuple[int, int], **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "presence": "public",
-        "attributes": {name: {"integer": [0, size - 1]} for name, size in zip("xy", sides, strict=True)},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={name: {"integer": [0, size - 1]} for name, size in zip("xy", sides, strict=True)},
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -302,7 +294,7 @@ def variance_by_matrices(strategy: Strategy, scale: Fraction, asked: td.Policy) 
 @pytest.mark.parametrize("changes", [near(3), near(1), near(1) | {"presence": "secret"}])
 def test_the_predicted_error_is_that_of_the_matrices(changes: dict[str, Any]) -> None:
     asked = policy_of_search((21, 18), **changes)
-    [found] = GRID.propose(ASKED, asked)
+    [found] = GRID.proposals(ASKED, asked)
     scale = Fraction(3)
     predicted = Scaled(found, scale, asked.domain).expected_error(ASKED)
     assert predicted**2 == pytest.approx(variance_by_matrices(found, scale, asked), rel=1e-4)
@@ -362,7 +354,7 @@ def test_thin_maps_are_smoothed_along_one_side() -> None:
 
 
 def test_only_rectangles_are_answered_like_this() -> None:
-    assert not list(GRID.propose(cdf("x"), policy_of_search((9, 9))))
-    assert not list(GRID.propose(ASKED, policy_of_search((30, 30), secrets={"x": "public", "y": "public"})))
+    assert not list(GRID.proposals(cdf("x"), policy_of_search((9, 9))))
+    assert not list(GRID.proposals(ASKED, policy_of_search((30, 30), secrets={"x": "public", "y": "public"})))
     with pytest.raises(Refused):
         role_of(LinearQuery(Prefix("x", 9, 9)), Strategy(GRID, (), table=splits(["x", "y"])))

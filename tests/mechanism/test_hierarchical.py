@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.query.test_smooth_running import running
 from tests.query.test_smooth_sums import made
 from tests.releases.made import drawn, kept
@@ -31,14 +32,11 @@ from tetraodon.mechanism.hierarchical import (
     Shape,
     best_shape,
     fit_of,
-    largest_reach,
     mean_range_variance,
-    range_reach,
     running_noise,
     running_variance_bounds,
     sample,
     strategy_of,
-    sum_reach,
 )
 from tetraodon.mechanism.hierarchical.fit import (
     BandedFit,
@@ -47,7 +45,6 @@ from tetraodon.mechanism.hierarchical.fit import (
     SmoothFit,
     WrittenOutFit,
     hats_matrix,
-    levels_of,
     prefix_bins,
     prefix_forms,
 )
@@ -58,10 +55,12 @@ from tetraodon.noise.laws import GAUSSIAN, LAPLACE, LAWS, NoiseLaw
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.queries import cdf, count, histogram, quantiles, ranges
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
+from tetraodon.query.query import Query
+from tetraodon.query.smooth import Hats, Ramps
 from tetraodon.releases.least_epsilon import error_bound
 from tetraodon.releases.release import Release
 
@@ -114,7 +113,7 @@ def test_the_prediction_is_the_variance(shape: Shape, groups: int, known: bool) 
 @pytest.mark.parametrize("groups", [1, 2])
 def test_where_presence_is_secret_a_total_with_noise_costs_nothing(groups: int) -> None:
     policy, query, at = line(40, None, absent=True, groups=groups), ranges("x", by=["g"]), Fraction(7, 2)
-    without, total = HIERARCHICAL.propose(query, policy)
+    without, total = HIERARCHICAL.proposals(query, policy)
     lost = [certify_measurements(policy.graph, one.measurements(at)).epsilon for one in (without, total)]
     assert float(lost[1]) == pytest.approx(float(lost[0]), rel=1e-3)
     errors = [Scaled(one, at, policy.domain).expected_error(query) for one in (without, total)]
@@ -136,7 +135,7 @@ def test_where_presence_is_secret_a_total_with_noise_costs_nothing(groups: int) 
 @pytest.mark.parametrize("absent", [True, False])
 def test_certificates_are_what_enumeration_finds(reach: int | None, absent: bool) -> None:
     policy = line(40, reach, absent=absent)
-    for strategy in HIERARCHICAL.propose(cdf("x"), policy):
+    for strategy in HIERARCHICAL.proposals(cdf("x"), policy):
         measurements = strategy.measurements(Fraction(3))
         certificate = certify_measurements(policy.graph, measurements)
         slow = largest_move(policy.graph, [(m.query, 1 / m.scale) for m in measurements if m.scale])
@@ -144,35 +143,25 @@ def test_certificates_are_what_enumeration_finds(reach: int | None, absent: bool
         assert certificate.epsilon == slow
 
 
-def test_the_shares_of_a_shape_are_its_losses() -> None:
-    """A step of `reach` positions loses the leaves' scale over 2 in all, up to the rounding of the scales."""
-    policy = line(400, 30)
-    strategy = strategy_of(Shape(0.5, ((5, 0.3),), ((20, 0.2),)), 30, "x", 400, (), ())
-    lost = certify_measurements(policy.graph, strategy.measurements(Fraction(4))).epsilon
-    assert float(lost) == pytest.approx(1, rel=1e-3)
-
-
 def test_only_questions_about_order_and_near_values_are_proposed() -> None:
-    assert not list(HIERARCHICAL.propose(histogram("x"), line(100, 10)))
-    assert not list(HIERARCHICAL.propose(count(), line(100, 10)))
-    assert not list(HIERARCHICAL.propose(cdf("g"), line(100, 10, groups=50)))
-    secret = list(HIERARCHICAL.propose(cdf("x"), line(100, 10, absent=True)))
+    assert not list(HIERARCHICAL.proposals(histogram("x"), line(100, 10)))
+    assert not list(HIERARCHICAL.proposals(count(), line(100, 10)))
+    assert not list(HIERARCHICAL.proposals(cdf("g"), line(100, 10, groups=50)))
+    secret = list(HIERARCHICAL.proposals(cdf("x"), line(100, 10, absent=True)))
     assert secret
     assert not any(isinstance(q.contribution, Ramps) for s in secret for q in s.noisy)
 
 
 def test_known_counts_let_records_move_far_so_both_shapes_are_tried() -> None:
     known = {"known": [{"count": "x < 10"}]}
-    document = {
-        "dataset": "line",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 199]}},
-        "secrets": {"x": {"within": 5}},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", "cdf": "x"}],
-    }
-    assert len(list(HIERARCHICAL.propose(cdf("x"), td.load_policy(document)))) == 1
-    near, far = HIERARCHICAL.propose(cdf("x"), td.load_policy(document | known))
+    document = public_policy(
+        dataset="line",
+        attributes={"x": {"integer": [0, 199]}},
+        secrets={"x": {"within": 5}},
+        release=[{"name": "q", "cdf": "x"}],
+    )
+    assert len(list(HIERARCHICAL.proposals(cdf("x"), td.load_policy(document)))) == 1
+    near, far = HIERARCHICAL.proposals(cdf("x"), td.load_policy(document | known))
     assert any(isinstance(q.contribution, Ramps) for q in near.noisy)
     assert not any(isinstance(q.contribution, Ramps) for q in far.noisy)
 
@@ -189,16 +178,12 @@ def equation_15(size: int, theta: int, fanout: int = 16) -> float:
 )
 def test_plans_beat_the_ordered_hierarchical_mechanism(theta: int, most: float) -> None:
     secrets = {"x": "everything" if theta == 4357 else {"within": theta}}
-    document = {
-        "tetraodon": 1,
-        "dataset": "line",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 4356]}},
-        "secrets": secrets,
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", "ranges": "x"}],
-    }
+    document = public_policy(
+        dataset="line",
+        attributes={"x": {"integer": [0, 4356]}},
+        secrets=secrets,
+        release=[{"name": "q", "ranges": "x"}],
+    )
     plan = td.plan(td.load_policy(document))
     assert plan.certificate.exact
     assert plan.epsilon == 1
@@ -211,7 +196,7 @@ def test_a_wider_reach_never_costs_less() -> None:
     for reach in (2, 4, 8, 16, 64, 256, 999):
         policy = line(1000, reach)
         found = []
-        for strategy in HIERARCHICAL.propose(ranges("x"), policy):
+        for strategy in HIERARCHICAL.proposals(ranges("x"), policy):
             scale = Fraction(certify_measurements(policy.graph, strategy.measurements(Fraction(1))).epsilon)
             found.append(Scaled(strategy, scale, policy.domain).expected_error(ranges("x")))
         errors.append(min(found))
@@ -229,7 +214,7 @@ def test_weights_are_checked() -> None:
 def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach: int | None) -> None:
     """Its rho is that of looking at every step, and it errs less than what is best with Laplace noise."""
     policy = replace(line(60, reach), delta=Fraction(1, 10**6))
-    pure, gaussian = (replace(one, noise=GAUSSIAN) for one in HIERARCHICAL.propose(ranges("x"), policy))
+    pure, gaussian = (replace(one, noise=GAUSSIAN) for one in HIERARCHICAL.proposals(ranges("x"), policy))
     errors = []
     for strategy in (pure, gaussian):
         measured = strategy.measurements(Fraction(1))
@@ -250,13 +235,8 @@ def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach
 
 def test_smoothed_counts_of_very_many_values_are_not_proposed() -> None:
     """Twenty million values ended in an error of the sparse solver, after gigabytes."""
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 19_999_999]}},
-        "budget": {"epsilon": 1},
-    }
-    assert list(HIERARCHICAL.propose(cdf("x"), td.load_policy(document))) == []
+    document = public_policy(attributes={"x": {"integer": [0, 19999999]}})
+    assert list(HIERARCHICAL.proposals(cdf("x"), td.load_policy(document))) == []
 
 
 # -- least squares ----------------------------------------------------------------------------------
@@ -352,10 +332,6 @@ def test_bins_of_the_first_codes_are_sums_of_columns(size: int, width: int) -> N
     assert found == pytest.approx(np.cumsum(matrix, axis=1), abs=1e-9)
 
 
-def test_levels_are_sorted_and_joined() -> None:
-    assert levels_of([(8, 2.0), (4, 1.0)], [(8, 3.0)]) == (Level(4, 1.0), Level(8, 2.0, 3.0))
-
-
 def test_levels_that_do_not_nest_or_measure_nothing_are_refused() -> None:
     with pytest.raises(QueryError, match="divide"):
         SmoothFit(10, 1.0, (Level(4, 1.0), Level(6, 1.0)))
@@ -374,9 +350,9 @@ def test_variances_do_not_depend_on_how_many_are_worked_out_together(monkeypatch
     fit, places = SmoothFit(500, 2.0, (Level(5, 3.0), Level(50, 4.0, 5.0))), np.arange(0, 500, 7)
     found = fit.running_variances(places)
     widths: list[int] = []
-    right = SmoothFit._right_of_bins
-    monkeypatch.setattr(SmoothFit, "_right_of_bins", lambda fit, b: (widths.append(b.shape[1]), right(fit, b))[1])
-    monkeypatch.setattr("tetraodon.mechanism.hierarchical.fit.NUMBERS", 3 * fit._matrix.shape[0])
+    right = SmoothFit._pull
+    monkeypatch.setattr(SmoothFit, "_pull", lambda fit, b: (widths.append(b.shape[1]), right(fit, b))[1])
+    monkeypatch.setattr("tetraodon.mechanism.hierarchical.fit.NUMBERS", 3 * fit._measured[0].shape[0])
     assert np.allclose(fit.running_variances(places), found, rtol=1e-9)
     assert max(widths) == 3
 
@@ -387,8 +363,8 @@ def test_many_sums_are_worked_out_from_what_bins_ask_of_each_other(monkeypatch: 
     rows = np.tril(np.ones((3000, 3000)))[:512]
     one_by_one = np.concatenate([fit.covariance_times(row[None]) for row in rows[::100]])
     solved: list[int] = []
-    right = SmoothFit._right_of_bins
-    monkeypatch.setattr(SmoothFit, "_right_of_bins", lambda fit, b: (solved.append(b.shape[1]), right(fit, b))[1])
+    right = SmoothFit._pull
+    monkeypatch.setattr(SmoothFit, "_pull", lambda fit, b: (solved.append(b.shape[1]), right(fit, b))[1])
     found = np.concatenate([fit.covariance_times(rows[start : start + 256]) for start in (0, 256)])
     assert found[::100] == pytest.approx(one_by_one, rel=1e-9, abs=1e-9)
     assert sum(solved) == fit._hats.shape[0] < len(rows)
@@ -425,130 +401,41 @@ def test_in_any_unit_the_fit_is_the_same(times: float, fit: SmoothFit) -> None:
     np.testing.assert_allclose(there / times, here, rtol=1e-9, atol=1e-9)
 
 
-# -- banded -----------------------------------------------------------------------------------------
-# Least squares with bands, against the normal equations written out.
+# -- other fits -------------------------------------------------------------------------------------
+# Least squares with bands, over running sums and written out, against the normal equations.
 
-SPREAD = 50.0
-EACH = [made(9, 1, 0), made(10, 3, 2), made(13, 4, 20)]
+SPREAD, NUMBERS = 50.0, np.random.default_rng(3)
+SUMS = np.concatenate([np.diag(0.5 + NUMBERS.random(7)), NUMBERS.random((3, 7))])
+FITS: list[tuple[Any, np.ndarray]] = [
+    *(
+        (BandedFit(s, SPREAD, t), s.columns())
+        for s in (made(9, 1, 0), made(10, 3, 2), made(13, 4, 20))
+        for t in (0, None)
+    ),
+    *((RunningFit(s, SPREAD), s.columns()) for s in (running(2, 0), running(9, 2), running(13, 20))),
+    *((WrittenOutFit(SUMS, SPREAD, t), SUMS) for t in (0, None)),
+]
 
 
-def covariance_of_banded(sums: SmoothSums, known: bool) -> np.ndarray:
-    columns = sums.columns().astype(np.float64)
-    free = np.linalg.inv(columns.T @ columns) * SPREAD
-    along = free.sum(axis=0)
-    return free - np.outer(along, along) / along.sum() if known else free
-
-
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("sums", EACH)
-def test_covariances_are_those_of_the_normal_equations(sums: SmoothSums, known: bool) -> None:
-    fit, whole = BandedFit(sums, SPREAD, 0.0 if known else None), covariance_of_banded(sums, known)
-    asked = np.random.default_rng(4).random((3, sums.size))
+@pytest.mark.parametrize(("fit", "rows"), FITS)
+def test_fits_are_those_of_the_normal_equations(fit: Any, rows: np.ndarray) -> None:
+    known, size = getattr(fit, "total", 0) == 0, fit.size
+    free = np.concatenate([np.eye(size - 1), -np.ones((1, size - 1))]) if known else np.eye(size)
+    whole = free @ np.linalg.inv(free.T @ rows.T @ rows @ free) @ free.T * SPREAD
+    asked = NUMBERS.random((3, size))
     assert fit.covariance_times(asked) == pytest.approx(asked @ whole, abs=1e-9)
-    up_to = np.tril(np.ones((sums.size, sums.size)))
-    variances = np.diag(up_to @ whole @ up_to.T)
-    assert fit.running_variances(np.arange(sums.size)) == pytest.approx(variances, abs=1e-9)
-    assert fit.running_variances(np.array([3, 1])) == pytest.approx(variances[[3, 1]], abs=1e-9)
-    for low in range(sums.size):  # leaves bound the variance of any range
-        for high in range(low, sums.size):
-            assert whole[low : high + 1, low : high + 1].sum() <= fit.leaves[low : high + 1].sum() + 1e-9
-
-
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("sums", EACH)
-def test_counts_fit_best(sums: SmoothSums, known: bool) -> None:
-    fit, values = BandedFit(sums, SPREAD, 0.0 if known else None), np.arange(2.0 * sums.size).reshape(2, -1)
-    total = values.sum(axis=1) if known else None
-    columns = sums.columns().astype(np.float64)
-    assert fit.counts(values @ columns.T, total) == pytest.approx(values)
-    measured = np.random.default_rng(5).random((2, sums.rows)) * 100
-    free = measured @ columns @ np.linalg.inv(columns.T @ columns)
-    if total is not None:
-        along = covariance_of_banded(sums, False).sum(axis=0)
-        free = free + np.outer(total - free.sum(axis=1), along / along.sum())
-    assert fit.counts(measured, total) == pytest.approx(free)
-
-
-# -- running fit ------------------------------------------------------------------------------------
-# Least squares over running sums, against the normal equations written out.
-
-RUNNING_FIT_EACH = [running(2, 0), running(9, 2), running(13, 20)]
-
-
-@pytest.mark.parametrize("sums", RUNNING_FIT_EACH)
-def test_covariances_are_those_of_the_normal_equations_running_fit(sums: SmoothRunning) -> None:
-    fit, columns = RunningFit(sums, SPREAD), sums.columns().astype(np.float64)
-    free = np.zeros((sums.size, sums.size))  # the last value is what the known total leaves
-    free[:-1, :-1] = np.linalg.inv(columns[:, :-1].T @ columns[:, :-1]) * SPREAD
-    free[-1] = -free[:-1].sum(axis=0)
-    free[:, -1] = -free[:, :-1].sum(axis=1)
-    asked = np.random.default_rng(4).random((3, sums.size))
-    assert fit.covariance_times(asked) == pytest.approx(asked @ free, abs=1e-9)
-    variances = np.diag(np.tri(sums.size) @ free @ np.tri(sums.size).T)
-    assert fit.running_variances(np.arange(sums.size)) == pytest.approx(variances, abs=1e-9)
+    variances = np.diag(np.tri(size) @ whole @ np.tri(size).T)
+    assert fit.running_variances(np.arange(size)) == pytest.approx(variances, abs=1e-9)
     assert fit.running_variances(np.array([1, 0])) == pytest.approx(variances[[1, 0]], abs=1e-9)
-    for low in range(sums.size):  # leaves bound the variance of any range
-        for high in range(low, sums.size):
-            assert free[low : high + 1, low : high + 1].sum() <= fit.leaves[low : high + 1].sum()
-
-
-@pytest.mark.parametrize("sums", RUNNING_FIT_EACH)
-def test_counts_fit_best_running_fit(sums: SmoothRunning) -> None:
-    fit, values = RunningFit(sums, SPREAD), np.arange(2.0 * sums.size).reshape(2, -1)
-    columns, total = sums.columns().astype(np.float64), values.sum(axis=1)
-    assert fit.counts(values @ columns.T, total) == pytest.approx(values)
-    measured = np.random.default_rng(5).random((2, sums.rows)) * 100
-    best = np.linalg.lstsq(columns[:, :-1], measured.T, rcond=None)[0].T
-    found = fit.counts(measured, total)
-    assert found[:, :-1] == pytest.approx(best)
-    assert found.sum(axis=1) == pytest.approx(total)
-
-
-# -- written out ------------------------------------------------------------------------------------
-# Least squares written out, against the normal equations with the known total as a very exact measurement.
-
-SIZE = 7
-NUMBERS = np.random.default_rng(3)
-SUMS = np.concatenate([np.diag(0.5 + NUMBERS.random(SIZE)), NUMBERS.random((3, SIZE))])
-
-
-def fit(known: bool) -> WrittenOutFit:
-    return WrittenOutFit(SUMS, 0.5, 0.0 if known else None)
-
-
-def covariance_of_written_out(known: bool) -> np.ndarray:
-    information = SUMS.T @ SUMS / 0.5 + (1e7 if known else 0.0)
-    return np.asarray(np.linalg.inv(information))
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_covariance_and_running_variances(known: bool) -> None:
-    asked = NUMBERS.random((4, SIZE))
-    assert fit(known).covariance_times(asked) == pytest.approx(asked @ covariance_of_written_out(known), abs=1e-5)
-    up_to = np.tril(np.ones((SIZE, SIZE)))
-    variances = np.einsum("ij,jk,ik->i", up_to, covariance_of_written_out(known), up_to)
-    assert fit(known).running_variances(np.arange(SIZE)) == pytest.approx(variances, abs=1e-5)
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_counts_fit_best_written_out(known: bool) -> None:
-    measured, total = NUMBERS.random((2, SIZE + 3)), np.array([4.0, 5.0])
-    right = measured @ SUMS / 0.5
-    if known:
-        right = right + 1e7 * total[:, None]
-    found = fit(known).counts(measured, total if known else None)
-    assert found == pytest.approx(right @ covariance_of_written_out(known), abs=1e-4)
-
-
-def test_measurements_without_noise_give_the_values_back() -> None:
-    values = np.arange(SIZE, dtype=np.float64)
-    measured = (SUMS @ values)[None, :]
-    assert fit(True).counts(measured, np.array([values.sum()]))[0] == pytest.approx(values)
-    assert fit(False).counts(measured, None)[0] == pytest.approx(values)
-
-
-def test_a_value_by_itself_has_the_noise_of_its_weight() -> None:
-    assert fit(False).leaves == pytest.approx(0.5 / np.diag(SUMS) ** 2)
+    for low in range(size):  # leaves bound the variance of any range
+        for high in range(low, size):
+            assert whole[low : high + 1, low : high + 1].sum() <= fit.leaves[low : high + 1].sum() + 1e-9
+    values, last = np.arange(2.0 * size).reshape(2, -1), np.eye(1, size, size - 1)
+    total = values.sum(axis=1) if known else None
+    assert fit.counts(values @ rows.T, total) == pytest.approx(values)
+    measured, start = NUMBERS.random((2, len(rows))) * 100, np.outer(total, last) if known else np.zeros((2, size))
+    best = start + (measured - start @ rows.T) @ rows @ whole / SPREAD
+    assert fit.counts(measured, total) == pytest.approx(best)
 
 
 # -- running variance bounds ------------------------------------------------------------------------
@@ -648,11 +535,6 @@ def test_nothing_is_proposed_where_nothing_can_help() -> None:
     assert best_shape(1000, 1) is None
 
 
-def test_samples_are_even() -> None:
-    places = sample(1000, 100)
-    assert np.abs(np.quantile(places, [0.25, 0.5, 0.75]) - [250, 500, 750]).max() < 15
-
-
 # -- intervals --------------------------------------------------------------------------------------
 # Intervals of answers read from smoothed counts hold the truth; ranges, quantiles and running counts agree. False
 # alarms: each number's coverage over `RUNS` releases is compared with the 1e-10 quantile of Binomial(RUNS, 0.95);
@@ -664,16 +546,12 @@ INTERVALS_SIZE = 150
 
 
 def policy(reach: int | None, **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "tetraodon": 1,
-        "dataset": "line",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, INTERVALS_SIZE - 1]}, "g": ["a", "b"]},
-        "secrets": {"x": "everything" if reach is None else {"within": reach}, "g": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "run", "cdf": "x"}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="line",
+        attributes={"x": {"integer": [0, INTERVALS_SIZE - 1]}, "g": ["a", "b"]},
+        secrets={"x": "everything" if reach is None else {"within": reach}, "g": "public"},
+        release=[{"name": "run", "cdf": "x"}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -746,11 +624,10 @@ def test_shortcuts_never_promise_more(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = at.strategy.noise.reach(*running_noise(at), sure)
     low, high = np.array([0, 5, 40]), np.array([9, 60, 149])
     codes = np.arange(INTERVALS_SIZE)
-    each = [sum_reach(at, (a <= codes) & (codes <= b), sure) for a, b in zip(low, high, strict=True)]
-    assert (range_reach(at, low, high, np.array(1), sure) >= np.array(each) - 1e-9).all()
-    assert largest_reach(at, sure, ranges=False) >= exact.max()
+    each = [at.mechanism.reach(at, (a <= codes) & (codes <= b), sure) for a, b in zip(low, high, strict=True)]
+    assert (at.mechanism.box_reach(at, (low,), (high,), sure) >= np.array(each) - 1e-9).all()
     assert error_bound(item, td.load_policy(policy(12).document), sure) >= exact.max()
-    assert sum_reach(at, np.zeros(INTERVALS_SIZE, np.bool_), sure) == 0.0
+    assert at.mechanism.reach(at, np.zeros(INTERVALS_SIZE, np.bool_), sure) == 0.0
     monkeypatch.setattr(hierarchical, "EXACT_SIZE", 10)
     running_noise.cache_clear()
     assert (at.strategy.noise.reach(*running_noise(at), sure) >= exact - 1e-4).all()

@@ -16,6 +16,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.certificate import Certificate
@@ -28,7 +29,7 @@ from tetraodon.policy.attribute_graph import Blocks, Everything, Within
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.kinds import cdf, kmeans
+from tetraodon.queries import cdf, kmeans
 
 # -- estimator --------------------------------------------------------------------------------------
 # The estimator: what is run is what was certified, nothing is spent on bad input, and scikit-learn's checks.
@@ -368,14 +369,12 @@ CENTRES = np.array([[20, 20], [60, 70], [80, 15]])
 
 
 def policy(**changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "taxis",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 99]}, "y": {"integer": [0, 79]}, "kind": ["day", "night"]},
-        "secrets": {"kind": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "k", "kmeans": ["x", "y"], "clusters": 3}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="taxis",
+        attributes={"x": {"integer": [0, 99]}, "y": {"integer": [0, 79]}, "kind": ["day", "night"]},
+        secrets={"kind": "public"},
+        release=[{"name": "k", "kmeans": ["x", "y"], "clusters": 3}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -495,11 +494,11 @@ def test_too_small_a_budget_is_refused() -> None:
 def test_the_table_is_read_back_from_its_measurement() -> None:
     asked = policy()
     query = kmeans("y", "x", clusters=2)
-    [found] = SYNOPSIS.propose(query, asked)
+    [found] = SYNOPSIS.proposals(query, asked)
     table = synopsis_of(found.noisy[0], query, asked.domain)
     assert table.names == ("y", "x")
     assert table.query == found.noisy[0]
-    assert not list(SYNOPSIS.propose(cdf("x"), asked))
+    assert not list(SYNOPSIS.proposals(cdf("x"), asked))
     one = kmeans("x", clusters=2)
-    [line] = SYNOPSIS.propose(one, asked)
+    [line] = SYNOPSIS.proposals(one, asked)
     assert synopsis_of(line.noisy[0], one, asked.domain).shape == line.noisy[0].shape(asked.domain)

@@ -57,24 +57,6 @@ def test_a_move_of_t_steps_takes_t_treads_along(size: int, bins: int, wide: bool
             assert moved == 2 * treads  # attained from the foot of a ramp
 
 
-def test_wide_ramps_fill_the_column() -> None:
-    axis = ramps("x", 101, 3, wide=True, most_units=256)
-    assert (axis.units, axis.tread) == (50, 1)
-    assert axis.table[:, [0, 25, 50, 100]].T.tolist() == [[50, 0, 0], [25, 25, 0], [0, 50, 0], [0, 0, 50]]
-
-
-def test_narrow_ramps_leave_a_flat_bin_at_each_end() -> None:
-    axis = ramps("x", 31, 3, wide=False, most_units=256)
-    assert axis.units == 10
-    assert axis.table[:, [0, 5, 15, 25, 30]].T.tolist() == [[10, 0, 0], [10, 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]]
-
-
-def test_a_fine_grid_becomes_a_staircase() -> None:
-    axis = ramps("x", 10_001, 2, wide=True, most_units=16)
-    assert (axis.units, axis.tread) == (16, 625)
-    assert set(np.abs(np.diff(axis.table[0])).tolist()) == {0, 1}
-
-
 def test_bins_of_connected_parts_keep_parts_whole() -> None:
     labels = np.array([0, 0, 3, 3, 1, 1, 3])
     axis = parts_of_graph("x", labels, 3)

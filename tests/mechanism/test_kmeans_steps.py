@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -79,12 +78,6 @@ def test_too_many_parts_are_refused_and_too_many_records_cut_off() -> None:
         Synopsis(axes)
     fine = Synopsis(axes[:4])
     assert fine.spread(np.zeros((2**10, 4), np.int64), np.full(2**10, 2**12)).max() == LARGEST
-
-
-def test_cells_are_counted() -> None:
-    synopsis = Synopsis((ramps("a", 5, 2, wide=True, most_units=9), ramps("b", 5, 3, wide=True, most_units=9)))
-    assert (synopsis.shape, synopsis.cells, synopsis.names) == ((2, 3), 6, ("a", "b"))
-    assert len(list(itertools.product(*map(range, synopsis.shape)))) == synopsis.cells
 
 
 # -- centres ----------------------------------------------------------------------------------------

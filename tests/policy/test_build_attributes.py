@@ -17,8 +17,8 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integ
 from tetraodon.errors import PolicyError
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.build import code_of
-from tetraodon.policy.category_tree import read_tree, tree_document
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.document import read_tree
+from tetraodon.policy.load import load_policy, tree_document
 from tetraodon.policy.policy import NamesItem, OpenText
 
 # -- build domain -----------------------------------------------------------------------------------

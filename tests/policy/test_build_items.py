@@ -9,7 +9,8 @@ from tetraodon.domain import Attribute, Categories, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy.build import groups_of
 from tetraodon.policy.load import load_policy
-from tetraodon.query.kinds import cdf, count, histogram, linear, mean, quantiles, ranges, total
+from tetraodon.queries import cdf, count, histogram, mean, quantiles, ranges, total
+from tetraodon.query.kinds import linear
 
 
 def test_groups_are_ends_for_numbers_and_lists_for_categories() -> None:
@@ -103,7 +104,8 @@ def test_bins_of_ordered_labels_are_ends_or_lists_whichever_has_every_value(
 ) -> None:
     """[low, high] was refused for leaving the middle out, and two lists that interleave for overlapping."""
     import tetraodon as td
-    from tetraodon.query.kinds import histogram, linear
+    from tetraodon.queries import histogram
+    from tetraodon.query.kinds import linear
 
     document = {
         "dataset": "d",

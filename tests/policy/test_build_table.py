@@ -137,7 +137,7 @@ def test_what_is_not_priced_beside_it_is_refused(changes: dict[str, Any], words:
         ({"chances": {"smoker": ["0.8", "0.3"]}}, PolicyError, "sum to 1.1, not to 1"),
         ({"chances": {"smoker": ["0.8", "0.1", "0.1"]}}, PolicyError, "not 2 chances in each of 1 rows"),
         ({"chances": {"smoker": "often"}}, PolicyError, "a map of keys and values"),
-        ({"chances": {"smoker": []}}, PolicyError, "a list of probabilities"),
+        ({"chances": {"smoker": []}}, PolicyError, "this list is empty"),
         ({"chances": {"smoker": ["0.8", "0.2"], "wage": ["0.5", "0.5"]}}, TetraodonError, "wage"),
         ({"chances": {"smoker": ["0.8", "0.2"]}}, PolicyError, "the chances of ill are not stated"),
         (

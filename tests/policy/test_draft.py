@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tetraodon as td
 from tetraodon.errors import PolicyError
-from tetraodon.policy.draft import read_metadata, starter, table_columns
+from tetraodon.policy.draft import Metadata, read_metadata, starter, table_columns
 from tetraodon.policy.load import PLACEHOLDER, load_policy
 from tetraodon.policy.source import parse
 
@@ -116,7 +116,7 @@ COLUMNS = [
 
 
 def test_guesses_come_from_names_and_types() -> None:
-    draft = parse(starter(COLUMNS, "people").encode(), "p").data
+    draft = parse(starter(Metadata("people", tuple(COLUMNS))).encode(), "p").data
     assert draft["individuals"] == {"key": "person_id", "at most": PLACEHOLDER}
     attributes = draft["attributes"]
     blank = [PLACEHOLDER, PLACEHOLDER]
@@ -139,7 +139,9 @@ def test_guesses_come_from_names_and_types() -> None:
 
 
 def test_a_column_without_a_type_is_guessed_from_its_name_or_not_at_all() -> None:
-    attributes = parse(starter([("age", "unknown"), ("wage", "unknown")], "people").encode(), "p").data["attributes"]
+    attributes = parse(starter(Metadata("people", (("age", "unknown"), ("wage", "unknown")))).encode(), "p").data[
+        "attributes"
+    ]
     assert attributes == {
         "age": {"integer": [PLACEHOLDER, PLACEHOLDER], "missing": "separate"},
         "wage": PLACEHOLDER,
@@ -147,7 +149,7 @@ def test_a_column_without_a_type_is_guessed_from_its_name_or_not_at_all() -> Non
 
 
 def test_a_name_that_contradicts_the_type_is_not_believed() -> None:
-    draft = parse(starter([("age", "text"), ("sex", "real")], "people").encode(), "p").data
+    draft = parse(starter(Metadata("people", (("age", "text"), ("sex", "real")))).encode(), "p").data
     assert "categories" in draft["attributes"]["age"]
     assert "real" in draft["attributes"]["sex"]
     assert draft["individuals"] == "one row each"
@@ -155,7 +157,7 @@ def test_a_name_that_contradicts_the_type_is_not_believed() -> None:
 
 def test_the_draft_is_refused_until_it_is_confirmed(tmp_path: Path) -> None:
     path = tmp_path / "people.policy.yaml"
-    text = starter([("age", "integer"), ("ok", "boolean")], "people")
+    text = starter(Metadata("people", (("age", "integer"), ("ok", "boolean"))))
     path.write_text(text)
     with pytest.raises(PolicyError, match="CONFIRM still stands here"):
         load_policy(path)
@@ -164,7 +166,7 @@ def test_the_draft_is_refused_until_it_is_confirmed(tmp_path: Path) -> None:
 
 
 def test_a_table_of_keys_alone_has_nothing_to_release() -> None:
-    assert "CONFIRM: [CONFIRM]" in starter([("id", "integer")], "people")
+    assert "CONFIRM: [CONFIRM]" in starter(Metadata("people", (("id", "integer"),)))
 
 
 names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cn", "Co"]), min_size=1, max_size=20)
@@ -176,7 +178,7 @@ names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cn", 
     names,
 )
 def test_any_names_make_a_readable_draft(columns: dict, dataset: str) -> None:
-    draft = parse(starter(columns.items(), dataset).encode(), "p").data
+    draft = parse(starter(Metadata(dataset, tuple(columns.items()))).encode(), "p").data
     assert draft["dataset"] == dataset
     key = draft["individuals"]["key"] if isinstance(draft["individuals"], dict) else None
     assert set(draft["attributes"]) - {PLACEHOLDER} <= set(columns) - {key}

@@ -170,8 +170,8 @@ def test_reading_and_writing_back(tmp_path: Path) -> None:
         (["{count: age = 10}"], "line 5: known.1: no record can satisfy this condition"),
         (["{count: age > 3}", "{count: age > 10, is: 0}"], "line 6: known.2: no record can satisfy this condition"),
         (["{table: nowhere.csv}"], "cannot be read"),
-        (["{blocks: {age: 5}}"], "a block is not a list of values"),
-        (["{blocks: age}"], "does not name the blocks"),
+        (["{blocks: {age: 5}}"], "a list is expected here"),
+        (["{blocks: age}"], "a map of keys and values"),
     ],
 )
 def test_mistakes(tmp_path: Path, entries: list[str], what: str) -> None:

@@ -18,11 +18,11 @@ from tests.policy.policies import policies
 import tetraodon as td
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.exact.zcdp import epsilon_at
-from tetraodon.policy.draft import starter
+from tetraodon.policy.draft import Metadata, starter
 from tetraodon.policy.load import load_policy, parse_partial
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.query.kinds import count
+from tetraodon.queries import count
 from tetraodon.query.query import plain
 
 # -- load -------------------------------------------------------------------------------------------
@@ -342,11 +342,11 @@ def test_unfinished_questions_are_left_out_and_keep_their_place_in_the_file() ->
 
 
 def test_a_fresh_draft_can_be_held() -> None:
-    held = parse_partial(starter([("age", "integer"), ("member", "boolean")], "people"))
+    held = parse_partial(starter(Metadata("people", (("age", "integer"), ("member", "boolean")))))
     assert held.policy is not None
     assert held.policy.domain.names == ("member",)
     assert [problem.path for problem in held.problems] == [("attributes", "age", "integer", n) for n in (0, 1)]
-    assert parse_partial(starter([("age", "integer")], "people")).policy is None  # no column is left
+    assert parse_partial(starter(Metadata("people", (("age", "integer"),)))).policy is None  # no column is left
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,6 @@ def test_an_office_that_says_nothing_is_not_written_down() -> None:
 def test_languages_that_are_none(tag: str) -> None:
     with pytest.raises(PolicyError, match="language"):
         load_policy(BASE | {"publisher": {"language": tag}})
-    with pytest.raises(PolicyError, match="language"):
-        Publisher(language=tag)
 
 
 def test_phrases_may_be_said_otherwise_and_others_are_refused() -> None:
@@ -55,8 +53,6 @@ def test_phrases_may_be_said_otherwise_and_others_are_refused() -> None:
     assert load_policy(policy.document) == policy
     with pytest.raises(PolicyError, match=r"is no phrase of a report.*The numbers"):
         load_policy(BASE | {"publisher": {"words": {"The number": "Die Zahl"}}})
-    with pytest.raises(PolicyError, match="no such phrase"):
-        Publisher(words=(("Numbers", "Zahlen"),))
 
 
 def test_every_phrase_is_in_the_documentation() -> None:
@@ -88,14 +84,14 @@ def target(written: Any, **item: Any) -> ErrorTarget | None:
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("50", ErrorTarget(Fraction(50))),
-        (50, ErrorTarget(Fraction(50))),
-        (0.5, ErrorTarget(Fraction(1, 2))),
-        ("5% from 1000", ErrorTarget(Fraction(1, 20), Fraction(1000))),
-        ({"within": "5%", "from": 1000}, ErrorTarget(Fraction(1, 20), Fraction(1000))),
-        ({"within": 3, "confidence": 99}, ErrorTarget(Fraction(3), confidence=Fraction(99, 100))),
-        ({"within": 3, "confidence": "99%"}, ErrorTarget(Fraction(3), confidence=Fraction(99, 100))),
-        ({"within": 3, "confidence": 0.99}, ErrorTarget(Fraction(3), confidence=Fraction(99, 100))),
+        ("50", ErrorTarget(within=Fraction(50))),
+        (50, ErrorTarget(within=Fraction(50))),
+        (0.5, ErrorTarget(within=Fraction(1, 2))),
+        ("5% from 1000", ErrorTarget(within=Fraction(1, 20), least=Fraction(1000))),
+        ({"within": "5%", "from": 1000}, ErrorTarget(within=Fraction(1, 20), least=Fraction(1000))),
+        ({"within": 3, "confidence": 99}, ErrorTarget(within=Fraction(3), confidence=Fraction(99, 100))),
+        ({"within": 3, "confidence": "99%"}, ErrorTarget(within=Fraction(3), confidence=Fraction(99, 100))),
+        ({"within": 3, "confidence": 0.99}, ErrorTarget(within=Fraction(3), confidence=Fraction(99, 100))),
     ],
 )
 def test_forms(written: Any, meant: ErrorTarget) -> None:
@@ -138,14 +134,17 @@ def test_a_mean_needs_to_know_how_many_records_there_are() -> None:
     with pytest.raises(td.errors.PolicyError, match="how many records it is over"):
         target(0.5, mean="pay")
     found = target({"within": 0.5, "records": 5000}, mean="pay")
-    assert found == ErrorTarget(Fraction(1, 2), records=5000)
+    assert found == ErrorTarget(within=Fraction(1, 2), records=5000)
 
 
 def test_what_it_leaves_open() -> None:
-    filled = ErrorTarget(Fraction(1)).filled(30, Fraction(9, 10))
-    assert filled == ErrorTarget(Fraction(1), None, 30, Fraction(9, 10))
+    filled = ErrorTarget(within=Fraction(1)).filled(30, Fraction(9, 10))
+    assert filled == ErrorTarget(within=Fraction(1), records=30, confidence=Fraction(9, 10))
     assert filled.filled(40, Fraction(1, 2)) == filled
-    assert (ErrorTarget(Fraction(1, 20), Fraction(1000)).allowed, ErrorTarget(Fraction(3)).allowed) == (50, 3)
+    assert (
+        ErrorTarget(within=Fraction(1, 20), least=Fraction(1000)).allowed,
+        ErrorTarget(within=Fraction(3)).allowed,
+    ) == (50, 3)
 
 
 # -- side table -------------------------------------------------------------------------------------

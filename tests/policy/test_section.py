@@ -133,6 +133,8 @@ def test_one_chain_or_several() -> None:
         {"chain": {"along": "t", "transition": [["0.5", "x"], ["0", "1"]], "source": "s"}},
         {"chain": {"along": "t", "transition": MATRIX, "start": "anywhere", "source": "s"}},
         {"chain": {"along": "t", "transition": MATRIX}},
+        {"chain": {"along": "t", "transition": [], "source": "s"}},
+        {"chain": {"along": "t", "transition": MATRIX, "start": [], "source": "s"}},
         {"groups": "a", "at most": "0"},
     ],
 )

@@ -8,8 +8,8 @@ import random
 from fractions import Fraction
 
 from tetraodon.pufferfish import Channel, World
-from tetraodon.pufferfish.pair import SecretPairs
-from tetraodon.pufferfish.scenario import Prior
+from tetraodon.pufferfish.pairs import SecretPairs
+from tetraodon.pufferfish.scenarios import Prior
 
 
 def likelihood(channel: Channel, prior: Prior, secret, output) -> Fraction:

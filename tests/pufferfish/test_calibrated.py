@@ -14,8 +14,9 @@ from tetraodon.engine import DataRefusal
 from tetraodon.errors import NoiseError, PolicyError
 from tetraodon.noise import laplace_quantile
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated, absolute_sum, relative_sum
-from tetraodon.pufferfish.scenario import Composable
-from tetraodon.query.kinds import linear, total
+from tetraodon.pufferfish.scenarios import Composable
+from tetraodon.queries import total
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
 
 SURE = Composable(True, True, "one dataset each")

@@ -1,5 +1,7 @@
 """Definitions: bounds in both directions, exactly, and the promise in words."""
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 
@@ -7,7 +9,27 @@ import pytest
 
 from tetraodon.errors import PolicyError
 from tetraodon.exact.exponent import exp_above, exp_below
-from tetraodon.pufferfish import Definition, pairs, scenarios
+from tetraodon.pufferfish import (
+    Additive,
+    Channel,
+    Definition,
+    Laplace,
+    Prior,
+    World,
+    chain_model,
+    compiled,
+    epidemic,
+    gaussian_wasserstein,
+    least_noise,
+    least_noise_on,
+    named,
+    optimal_mechanism,
+    pairs,
+    scenarios,
+    tree_laws,
+    verify,
+    wasserstein,
+)
 
 
 def make(**bound):
@@ -47,3 +69,64 @@ def test_definitions_are_values():
 def test_odds_are_two_numbers() -> None:
     with pytest.raises(PolicyError, match="not two numbers"):
         Definition(pairs.values(), scenarios.anything(), odds=3)  # type: ignore[arg-type]
+
+
+# -- verdict -----------------------------------------------------------------------------------------
+# Verdicts in words: what was decided, how sure it is, who shows it.
+
+COIN = Channel([["3/4", "1/4"], ["1/4", "3/4"]], [(0,), (1,)], [0, 1])
+
+
+def test_an_exact_verdict_says_so():
+    verdict = verify(COIN, named.indistinguishability(epsilon=2))
+    assert verdict.text.splitlines() == [
+        "Holds: epsilon-indistinguishability: which of two values an individual has: attackers to whom the records are "
+        "independent must not move the odds by more than e^2.",
+        "Smallest epsilon: 1.09861, exactly (all neighbouring datasets).",
+        "Witness: the attacker who knows it is (0,) or (1,) thinks “individual 0 has 0” 1 times as likely as "
+        "“individual 0 has 1”, and 3 times as likely on seeing 0.",
+    ]
+    assert bool(verdict)
+    assert round(verdict.epsilon, 5) == 1.09861
+    assert 0 < verdict.upper - verdict.lower < Fraction(1, 10**30)
+
+
+def test_a_failure_says_so():
+    verdict = verify(COIN, named.indistinguishability(epsilon=1))
+    assert verdict.text.startswith("Fails: ")
+    assert not verdict
+
+
+def test_the_witness_starts_from_the_attackers_own_odds():
+    prior = scenarios.explicit([{(0,): "1/10", (1,): "9/10"}])
+    witness = verify(COIN, Definition(pairs.values(), prior, epsilon=2)).witness
+    assert witness.prior_odds == Fraction(1, 9)
+    assert witness.posterior_odds in (Fraction(1, 3), Fraction(1, 27))
+    assert witness.scenario.startswith("one attacker")
+
+
+# -- representations ---------------------------------------------------------------------------------
+# What a notebook or a log shows of a mechanism, a definition or a verdict fits on a screen.
+
+LONGEST = 1_500
+
+
+def test_nothing_lists_its_datasets_or_laws():
+    world = World.product((0, 1), individuals=8)
+    spread = scenarios.contagion(8, introduced=Fraction(1, 10), spread=Fraction(1, 4))
+    level = Definition(pairs.values(), scenarios.groups([range(8)], spread, source="a study"), epsilon=1)
+    listed = level.against(scenarios.explicit([Prior.uniform(world)]))
+    forgiving = Definition(level.pairs, level.scenarios, epsilon=1, delta="0.001")
+    noisy = Additive(sum, Laplace(2), world)
+    counts = World.of(range(31))
+    near = named.neighbours(counts, lambda a, b: abs(a - b) == 1, epsilon=1)
+    weather = chain_model([["0.9", "0.1"], ["0.2", "0.8"]], start=["2/3", "1/3"], length=60)
+    infected = least_noise_on(epidemic(300, introduced="0.01", spread="0.01"), epsilon=1, promise="who is infected")
+    shown = [
+        *(world, level, listed, near, noisy, infected, weather, tree_laws(weather)[0]),
+        *(verify(noisy, level), Channel.of(lambda dataset: {dataset: 1}, world)),
+        *(wasserstein(sum, level, world)[0], least_noise(sum, level, world)),
+        *(gaussian_wasserstein(sum, forgiving, world), compiled(near, counts)),
+        optimal_mechanism(near, lambda count, output: abs(count - output), world=counts),
+    ]
+    assert {type(one).__name__: len(repr(one)) for one in shown if len(repr(one)) > LONGEST} == {}

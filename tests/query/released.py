@@ -13,8 +13,7 @@ import tetraodon as td
 from tetraodon.domain import Domain
 from tetraodon.exact.arrays import Ints
 from tetraodon.gate import without_ledger
-from tetraodon.query.kinds import Query
-from tetraodon.query.query import MeasuredSum
+from tetraodon.query.query import MeasuredSum, Query
 from tetraodon.releases.counting import count
 from tetraodon.releases.release import infer
 from tetraodon.releases.run import noisy

@@ -13,8 +13,9 @@ from tests.releases.made import release_with, silent
 import tetraodon as td
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
 from tetraodon.errors import QueryError
+from tetraodon.queries import count, histogram
 from tetraodon.query.bins import bin_of_each
-from tetraodon.query.kinds import count, histogram, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Split
 from tetraodon.query.query import Cells, attribute_values, column_name, labels
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Grid, Integers
-from tetraodon.query.kinds import mean, standard_deviation, variance
+from tetraodon.queries import mean, standard_deviation, variance
 from tetraodon.query.moments import Derived, ends, mean_off
 from tetraodon.query.query import MeasuredSum
 

@@ -22,20 +22,10 @@ from tests.query.released import answered, check_coverage
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.exact.arrays import Floats
-from tetraodon.query.kinds import (
-    Query,
-    correlation,
-    covariance,
-    linear,
-    mean,
-    proportion,
-    ratio,
-    standard_deviation,
-    total,
-    variance,
-)
+from tetraodon.queries import correlation, covariance, mean, proportion, ratio, standard_deviation, total, variance
+from tetraodon.query.kinds import linear
 from tetraodon.query.moments import Between, Moments, half, middle, quotient
-from tetraodon.query.query import MeasuredSum
+from tetraodon.query.query import MeasuredSum, Query
 
 DOMAIN = Domain(
     (

@@ -14,9 +14,10 @@ from tests.releases.made import release_with, silent
 import tetraodon as td
 from tetraodon.domain import Attribute, Grid, Integers
 from tetraodon.errors import QueryError, Refused
-from tetraodon.query.kinds import MeanPerPerson, PeopleCount, TotalPerPerson, mean_per_person, people, total_per_person
+from tetraodon.queries import mean_per_person, people, total_per_person
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import EachPerson
+from tetraodon.query.people import MeanPerPerson, PeopleCount, TotalPerPerson
 from tetraodon.query.query import asked_in_words
 from tetraodon.releases.report import chart_spec
 

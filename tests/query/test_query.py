@@ -17,23 +17,12 @@ from tests.releases.made import release_with, silent
 import tetraodon as td
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
-from tetraodon.query.kinds import (
-    KINDS,
-    Count,
-    Histogram,
-    KMeans,
-    MeanPerPerson,
-    PeopleCount,
-    Query,
-    Rectangles,
-    SyntheticRecords,
-    TotalPerPerson,
+from tetraodon.queries import (
     cdf,
     correlation,
     count,
     covariance,
     histogram,
-    linear,
     mean,
     proportion,
     quantiles,
@@ -44,7 +33,13 @@ from tetraodon.query.kinds import (
     total,
     variance,
 )
-from tetraodon.query.query import Places, asked_in_words
+from tetraodon.query.counts import Count, Histogram
+from tetraodon.query.kinds import KINDS, linear
+from tetraodon.query.kmeans import KMeans
+from tetraodon.query.people import MeanPerPerson, PeopleCount, TotalPerPerson
+from tetraodon.query.query import Places, Query, asked_in_words
+from tetraodon.query.ranges import Rectangles
+from tetraodon.query.synthetic import SyntheticRecords
 from tetraodon.releases.answer import Answer
 from tetraodon.releases.codec import measurement_document, measurement_from
 from tetraodon.releases.report import chart_spec

@@ -13,11 +13,12 @@ from tests.policy.mistakes import small
 import tetraodon as td
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import PolicyError, QueryError, TetraodonError
+from tetraodon.queries import cdf, kmeans, ranges, rectangles
 from tetraodon.query.contribution import Prefix
-from tetraodon.query.kinds import KMeans, Rectangles, cdf, kmeans, ranges, rectangles
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.query import EveryRange, ListedRanges, RunningCounts, asked_in_words, shape_of
-from tetraodon.query.ranges import read_quantile
+from tetraodon.query.ranges import Rectangles, read_quantile
 
 # -- ranges -----------------------------------------------------------------------------------------
 # Ranges as a question.

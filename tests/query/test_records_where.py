@@ -98,7 +98,7 @@ def those_hold(those: RecordsWhere, records: np.ndarray) -> np.ndarray:
 def test_one_condition_per_category() -> None:
     those = records_where("c <> 'y'", (), DOMAIN)
     assert those is not None
-    from tetraodon.query.kinds import count
+    from tetraodon.queries import count
 
     with pytest.raises(QueryError, match="two conditions look at c"):
         those.lifted(count("c = 'x'").linear(those.inside))

@@ -19,8 +19,8 @@ from tests.query.released import answered, check_coverage
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.queries import regression
 from tetraodon.query.association import solved
-from tetraodon.query.kinds import regression
 from tetraodon.query.moments import Between
 
 ENDS = (("x", 1, 4), ("z", 0, 2), ("y", -3, 3))

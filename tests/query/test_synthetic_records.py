@@ -9,7 +9,9 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import PolicyError, QueryError
-from tetraodon.query.kinds import SyntheticRecords, linear, synthetic
+from tetraodon.queries import synthetic
+from tetraodon.query.kinds import linear
+from tetraodon.query.synthetic import SyntheticRecords
 
 BASE: dict[str, Any] = {
     "dataset": "d",

@@ -9,7 +9,7 @@ from tetraodon.domain import Domain
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.moments import Between, FromSums, averages, half
 from tetraodon.query.number import Number
-from tetraodon.query.query import BY, FOR_EACH, Answered, Key, Wording, numeric, records_of, splits_of
+from tetraodon.query.query import BY, Answered, Key, Wording, numeric, records_of, splits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Spread(FromSums):
     keys: ClassVar = {"spread": Key("text", ""), "by": BY}
     column: ClassVar = "spread"
     wording: ClassVar = Wording(
-        "spread of {attribute}", f"The spread of {{attribute:in}}{FOR_EACH}.", title="spread of {attribute}"
+        "spread of {attribute}", "The spread of {attribute:in}<, for each {by}>.", title="spread of {attribute}"
     )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.policy.publication import ErrorTarget
@@ -50,14 +51,11 @@ QUERIES = (
 
 def policy_of(size: int, release: list[dict[str, Any]], **more: Any) -> td.Policy:
     return td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "line",
-            "presence": "public",
-            "attributes": {"x": {"integer": [1, size]}, "y": {"categories": ["a", "b", "c"]}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": f"q{number}", **query} for number, query in enumerate(release)],
-        }
+        public_policy(
+            dataset="line",
+            attributes={"x": {"integer": [1, size]}, "y": {"categories": ["a", "b", "c"]}},
+            release=[{"name": f"q{number}", **query} for number, query in enumerate(release)],
+        )
         | more
     )
 
@@ -142,19 +140,17 @@ def test_places_are_the_numbers_of_three_digits_in_order() -> None:
 # -- error targets ----------------------------------------------------------------------------------
 # Errors that are wanted, item by item: kept, driven by whom, and refused before anything is spent.
 
-POLICY: dict[str, Any] = {
-    "dataset": "staff",
-    "presence": "public",
-    "attributes": {"pay": {"integer": [0, 99], "unit": "EUR"}, "sex": ["f", "m"]},
-    "secrets": {"pay": {"within": 10}, "sex": "public"},
-    "budget": {"epsilon": 1},
-    "release": [
+POLICY: dict[str, Any] = public_policy(
+    dataset="staff",
+    attributes={"pay": {"integer": [0, 99], "unit": "EUR"}, "sex": ["f", "m"]},
+    secrets={"pay": {"within": 10}, "sex": "public"},
+    release=[
         {"name": "pays", "histogram": "pay"},
         {"name": "average", "mean": "pay"},
         {"name": "sum", "total": "pay"},
         {"name": "spread", "standard deviation": "pay", "by": "sex"},
     ],
-}
+)
 SURE = Fraction(95, 100)
 
 
@@ -230,7 +226,7 @@ def test_what_is_wanted() -> None:
     assert [one and one.allowed for one in wanted_of(read)] == [30, None, None, None]
     assert [one and one.allowed for one in wanted_of(read, {"sum": 9})] == [30, None, 9, None]
     assert [one and one.allowed for one in wanted_of(read, 9, records=10)] == [9, 9, 9, 9]
-    stated = ErrorTarget(Fraction(2), records=7)
+    stated = ErrorTarget(within=Fraction(2), records=7)
     assert wanted_of(read, {"average": stated}, confidence=0.9, records=10)[1] == stated.filled(None, Fraction(9, 10))
 
 
@@ -262,7 +258,7 @@ def test_the_file_is_what_counts_where_nothing_else_is_said() -> None:
     targets = {"pays": 50, "average": {"within": 1, "records": 2000, "confidence": 99}}
     read = policy(**targets)
     assert td.plan_for_error(read).epsilon == least_plan(read, wanted_of(read)).epsilon
-    both = {"pays": 50, "average": ErrorTarget(Fraction(1), records=2000, confidence=Fraction(99, 100))}
+    both = {"pays": 50, "average": ErrorTarget(within=Fraction(1), records=2000, confidence=Fraction(99, 100))}
     assert td.plan_for_error(policy(), both).epsilon == td.plan_for_error(read).epsilon
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 from tests.worlds import graphs, positive, queries
 
@@ -22,14 +23,14 @@ from tetraodon.mechanism.one_scale import DIRECT, EXACT, IDENTITY
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.queries import count
 from tetraodon.query.contribution import AllRanges
-from tetraodon.query.kinds import count
 from tetraodon.releases import proposals as best_proposal
 from tetraodon.releases import proposals as budget
 from tetraodon.releases.codec import plan_document
 from tetraodon.releases.least_epsilon import error_bound, plan_for_error
 from tetraodon.releases.planning import PLAN_HEADS, asked_plan, error_in_words, errors_if_public, plan_rows, plan_shape
-from tetraodon.releases.proposals import Limit, choose, expected, fill, offered
+from tetraodon.releases.proposals import Limit, choose, fill, offered
 
 # -- plan -------------------------------------------------------------------------------------------
 # Plans keep their budget, choose by expected error, and never see data.
@@ -42,14 +43,7 @@ def with_changes(**changes: Any) -> td.Policy:
 def line(size: int, theta: int | None, query: dict[str, Any], **more: Any) -> td.Policy:
     secrets = {"secrets": {"x": {"within": theta}}} if theta else {}
     return td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "line",
-            "presence": "public",
-            "attributes": {"x": {"integer": [1, size]}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": "q", **query}],
-        }
+        public_policy(dataset="line", attributes={"x": {"integer": [1, size]}}, release=[{"name": "q", **query}])
         | secrets
         | more
     )
@@ -261,14 +255,12 @@ def test_items_that_are_alike_stop_together(monkeypatch: pytest.MonkeyPatch, at_
     """Scales are what they are if items stop step by step, after fewer certificates."""
     names = "abcdefgh"
     policy = td.load_policy(
-        {
-            "dataset": "wide",
-            "presence": "public",
-            "attributes": {name: {"integer": [0, 1 + (name > "f")]} for name in names},
-            "together": {"at most": at_most},
-            "budget": {"epsilon": 1},
-            "release": [{"name": name, "histogram": name, "share": 1 + (name in "be")} for name in names],
-        }
+        public_policy(
+            dataset="wide",
+            attributes={name: {"integer": [0, 1 + (name > "f")]} for name in names},
+            together={"at most": at_most},
+            release=[{"name": name, "histogram": name, "share": 1 + (name in "be")} for name in names],
+        )
     )
     asked = [Strategy(DIRECT, (item.linear(policy.domain),)) for item in policy.items]
     chosen = [(strategy, Fraction(9) / item.share) for strategy, item in zip(asked, policy.items, strict=True)]
@@ -309,14 +301,12 @@ def test_a_budget_is_filled_with_few_certificates(monkeypatch: pytest.MonkeyPatc
     """Two for each step that the budget stops at, not one for each item each time: planning grew cubically."""
     names = [f"a{number}" for number in range(30)]
     policy = td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "wide",
-            "together": together,
-            "attributes": {name: ["x", "y", "z"] for name in names},
-            "budget": {"epsilon": 1},
-            "release": [{"name": name, "histogram": [name]} for name in names],
-        }
+        policy_document(
+            dataset="wide",
+            together=together,
+            attributes={name: ["x", "y", "z"] for name in names},
+            release=[{"name": name, "histogram": [name]} for name in names],
+        )
     )
     chosen = [(item.strategy, Fraction(number + 1)) for number, item in enumerate(td.plan(policy))]
     asked = []
@@ -335,14 +325,11 @@ LIMIT = Limit(LAPLACE, Fraction(1, 2))
 
 def policy(asked: dict[str, Any]) -> td.Policy:
     return td.load_policy(
-        {
-            "dataset": "d",
-            "presence": "public",
-            "attributes": {"x": {"integer": [0, 40]}, "y": {"integer": [0, 9]}},
-            "secrets": {"x": {"within": 3}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": "i", **asked}],
-        }
+        public_policy(
+            attributes={"x": {"integer": [0, 40]}, "y": {"integer": [0, 9]}},
+            secrets={"x": {"within": 3}},
+            release=[{"name": "i", **asked}],
+        )
     )
 
 
@@ -353,9 +340,9 @@ def test_the_least_error_is_taken(asked: dict[str, Any]) -> None:
     found, too_long = offered(item, made, LIMIT)
     assert not too_long
     strategy, scale = choose(item, made, LIMIT)
-    errors = [expected(item, one, loss / LIMIT.amount, made) for one, loss in found]
+    errors = [one.at(loss / LIMIT.amount, made.domain).expected_error(item.query) for one, loss in found]
     assert len(errors) > 1
-    assert expected(item, strategy, scale, made) == min(errors)
+    assert strategy.at(scale, made.domain).expected_error(item.query) == min(errors)
 
 
 def test_what_cannot_be_certified_for_a_part_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -448,19 +435,16 @@ def test_a_preview_is_the_plan_after_any_change(base: dict[str, Any]) -> None:
     assert seen == {*KINDS}
 
 
-SMALL = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {"x": {"integer": [0, 11]}, "y": {"integer": [0, 4]}, "g": ["a", "b", "c"]},
-    "secrets": {"x": {"within": 2}, "g": "public"},
-    "budget": {"epsilon": 1},
-    "release": [
+SMALL = public_policy(
+    attributes={"x": {"integer": [0, 11]}, "y": {"integer": [0, 4]}, "g": ["a", "b", "c"]},
+    secrets={"x": {"within": 2}, "g": "public"},
+    release=[
         {"name": "xs", "ranges": "x"},
         {"name": "both", "histogram": ["x", "y"]},
         {"name": "some", "cdf": "x", "where": "y > 1"},
         {"name": "few", "count": "x < 3 and g = 'a'"},
     ],
-}
+)
 UNLIKE: dict[str, dict[str, Any]] = {
     "presence": {"presence": "secret"},
     "delta": {"budget": {"epsilon": 1, "delta": 1e-6}},

@@ -9,7 +9,7 @@ import numpy as np
 from tetraodon.domain import Attribute, Integers
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.report.chart import MOST_NAMES, grouped, largest
-from tetraodon.report.picture import DrawnAxis, Picture
+from tetraodon.report.picture import DrawnAxis, Picture, date_text, places, rounded
 
 
 def axis(size: int) -> DrawnAxis:
@@ -56,3 +56,16 @@ def test_the_largest_names_are_kept_in_order() -> None:
     few = largest(Picture("It", (DrawnAxis("x", names),), "records", values, values, values))
     assert few.axes[0].names[:2] == (names[-1], names[-2])
     assert list(few.values) == sorted(values, reverse=True)[:MOST_NAMES]
+
+
+# -- rounding ----------------------------------------------------------------------------------------
+# Numbers as people read them: no finer than their error allows, intervals rounded outwards.
+
+
+def test_numbers_are_rounded_as_their_intervals_allow() -> None:
+    assert places(np.array([245.0]), np.array([305.0])) == 0
+    assert places(np.array([38.6416]), np.array([38.6447])) == 4
+    assert places(np.array([3.0]), np.array([3.0])) == 0
+    assert (rounded(244.999, 0, up=False), rounded(305.001, 0, up=True)) == ("244", "306")
+    assert (rounded(245.0, 0, up=False), rounded(305.0, 0, up=True)) == ("245", "305")
+    assert date_text("soon") == "soon"

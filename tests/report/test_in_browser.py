@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from tests.releases.conftest import POLICY
 from tests.releases.made import release_with
-from tests.report.test_odds_strip import POLICIES
+from tests.report.test_odds_map import POLICIES
 from tests.services import needs_browser
 from tests.views.test_publish import POLICY as VIEW
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,17 @@ from jinja2 import UndefinedError
 
 from tetraodon.errors import ReleaseError
 from tetraodon.policy.publication import NOBODY, PHRASES, Publisher
-from tetraodon.report.page import FOLDER, PageTable, page_html, page_script, script, templates
+from tetraodon.report import page as home
+from tetraodon.report.page import (
+    FOLDER,
+    PageTable,
+    cache_folder,
+    page_html,
+    page_script,
+    script,
+    templates,
+    vega_bundle,
+)
 
 ATTACK = "</script><script>alert(1)</script>"
 VIEW: dict[str, Any] = {
@@ -42,7 +55,9 @@ def test_every_value_is_escaped_wherever_it_stands() -> None:
         "beliefs": [{"words": nasty, "percent": nasty}],
         "folded": [("What it costs", [nasty])],
     }
-    office = Publisher(nasty, nasty, nasty, nasty, "de", (("What it costs", nasty),))
+    office = Publisher(
+        name=nasty, source=nasty, contact=nasty, licence=nasty, language="de", words={"What it costs": nasty}
+    )
     page = page_html("view.html.j2", publisher=office, **values)
     assert ATTACK not in page
     assert page.count("alert(1)") == 19
@@ -104,7 +119,7 @@ def test_every_phrase_of_a_template_may_be_said_in_another_language() -> None:
 
 
 def test_a_page_is_in_the_language_of_the_office_and_says_where_it_is_not() -> None:
-    office = Publisher("Amt", "Erhebung", language="de", words=(("Source", "Quelle"),))
+    office = Publisher(name="Amt", source="Erhebung", language="de", words={"Source": "Quelle"})
     page = page_html("view.html.j2", publisher=office, **VIEW)
     assert '<html lang="de">' in page
     assert "<dt>Quelle</dt><dd>Erhebung</dd>" in page
@@ -130,3 +145,88 @@ def test_a_page_is_in_the_language_of_the_office_and_says_where_it_is_not() -> N
 def test_addresses_lead_somewhere_and_nothing_else_does(told: str, leads: str) -> None:
     page = page_html("view.html.j2", publisher=Publisher(contact=told), **VIEW)
     assert re.findall('href="([^"]*)"', page) == [leads] * bool(leads)
+
+
+# -- vega bundle -------------------------------------------------------------------------------------
+# The script that draws the charts: made once, kept for its owner, and never believed when it could be another's.
+
+
+@pytest.fixture
+def small_bundle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """A cache of the test's own, and a bundle that costs nothing to make; how often it was made is returned."""
+    made: list[str] = []
+
+    def bundle() -> str:
+        made.append("made")
+        return "window.vegaEmbed = null;"
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
+    return made
+
+
+def paths() -> tuple[Path, Path]:
+    (kept,) = cache_folder().glob("vega-*.js")
+    return kept, kept.with_suffix(".sha256")
+
+
+def test_the_bundle_is_made_once_and_kept_for_its_owner(small_bundle: list[str]) -> None:
+    first = vega_bundle()
+    assert vega_bundle() == first
+    assert small_bundle == ["made"]
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in paths())
+    assert sorted(path.name for path in cache_folder().iterdir()) == sorted(path.name for path in paths())
+
+
+@pytest.mark.usefixtures("small_bundle")
+def test_a_warm_cache_does_not_need_vl_convert(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = vega_bundle()
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert vega_bundle() == first
+
+
+@pytest.mark.parametrize("damage", ["content", "digest", "no digest", "not text", "anybody may write"])
+def test_a_damaged_copy_is_made_anew(damage: str, small_bundle: list[str]) -> None:
+    good = vega_bundle()
+    content, digest = paths()
+    match damage:
+        case "content":
+            content.write_text("alert(1)")
+        case "digest":
+            digest.write_text("0" * 64)
+        case "no digest":
+            digest.unlink()
+        case "not text":
+            content.write_bytes(b"\xff\xfe")
+            digest.write_text(hashlib.sha256(b"\xff\xfe").hexdigest())
+        case _:
+            content.chmod(0o666)
+    assert vega_bundle() == good
+    assert vega_bundle() == good
+    assert len(small_bundle) == 2
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_bundle: list[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    assert vega_bundle() == vega_bundle()
+    assert len(small_bundle) == 2
+
+
+def test_a_full_disk_leaves_no_draft_behind(monkeypatch: pytest.MonkeyPatch, small_bundle: list[str]) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(home.os, "replace", full)
+    vega_bundle()
+    assert list(cache_folder().iterdir()) == []
+    assert small_bundle == ["made"]
+
+
+def test_a_relative_cache_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/nobody")
+    assert cache_folder() == Path("/nobody/.cache/tetraodon")

@@ -14,9 +14,24 @@ import pytest
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import QueryError, Refused
+from tetraodon.query.condition.nodes import Always
 from tetraodon.query.condition.read import read_condition
 from tetraodon.query.condition.syntax import Names
-from tetraodon.views.domain_count import counts_by, domain_count
+from tetraodon.views.domain_count import (
+    EXACT,
+    ContractionOrder,
+    Leaf,
+    Node,
+    contract,
+    counts_by,
+    domain_count,
+    formula,
+    joined,
+    leaves,
+    network,
+    order,
+    primes_below,
+)
 from tetraodon.views.side_tables import Sandbox
 
 PEOPLE = Domain(
@@ -251,3 +266,113 @@ def test_huge_domains() -> None:
     half = (huge.size // (2 * 10**5 + 1)) * 10**5
     assert domain_count(huge, "x4 < 0") == half
     assert math.log10(huge.size) > 47
+
+
+# -- contraction -------------------------------------------------------------------------------------
+# Contractions are exact: equal to the same sums over Python's integers, however long.
+
+NETWORKS = [
+    (["ab", "bc", "cd"], ""),
+    (["ab", "bc", "ca"], "a"),
+    (["abz", "bcz", "z", "cz"], "bc"),
+    (["a", "b"], ""),
+    (["ab"], "b"),
+    (["ab", "ab", "a"], "ba"),
+    (["abc", "cde", "eaf"], "f"),
+    (["", "a"], "a"),
+]
+
+
+@pytest.mark.parametrize(("indices", "output"), NETWORKS)
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_sum_of_products(indices: list[str], output: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tetraodon.views.domain_count.EXACT", 2**20)  # so that primes of ten bits are needed at once
+    rng = np.random.default_rng(seed)
+    sizes = {i: 2 if i == "z" else int(rng.integers(1, 7)) for i in "abcdefz"}
+    tables = [rng.integers(-1, 2, [sizes[i] for i in one]) for one in indices]
+    steps = order(indices, sizes, output)
+    bound = math.prod(sizes[i] for i in set("".join(indices)))
+    found = contract(tables, indices, sizes, output, steps, bound)
+    truth = np.einsum(",".join(indices) + "->" + output, *tables)
+    assert found.shape == truth.shape
+    assert (found == truth).all()
+
+
+def test_long_numbers() -> None:
+    ones = [np.ones((100, 100))] * 30
+    indices = [chr(97 + n) + chr(98 + n) for n in range(25)]
+    found = contract(
+        ones[:25],
+        indices,
+        dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 100),
+        "",
+        order(indices, dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 100), ""),
+        100**26,
+    )
+    assert found.item() == 100**26
+
+
+def test_no_table_at_all() -> None:
+    assert contract([], [], {}, "", order([], {}, ""), 1).item() == 1
+
+
+def test_primes() -> None:
+    found = primes_below(1000, 10**20)
+    assert math.prod(found) > 10**20
+    assert all(all(prime % d for d in range(2, prime)) for prime in found)
+    with pytest.raises(OverflowError):
+        primes_below(10, 10**6)
+
+
+def test_what_is_too_much_is_known_beforehand() -> None:
+    sizes = dict.fromkeys("abcd", 10_000)
+    assert order(["ab", "bc"], sizes, "").fits(10**12)
+    assert not order(["ab", "bc", "cd", "da", "ac", "bd"], sizes, "").fits(10**16)
+    assert ContractionOrder((), 0, 1, 1).limit ** 2 <= EXACT
+
+
+# -- formula -----------------------------------------------------------------------------------------
+# Conditions as networks: negations at the predicates, one index of two values for each disjunction.
+
+DOMAIN = Domain(tuple(Attribute(name, Integers(0, 999)) for name in "abcd"))
+
+
+def made(asked: str) -> Leaf | Node:
+    return formula(read_condition(asked, Names(DOMAIN)))
+
+
+def test_negations_move_down() -> None:
+    found = made("not (a < b and (c > 3 or not d = 1))")
+    assert isinstance(found, Node)
+    assert not found.every
+    assert [leaf.truth for leaf in leaves(found)] == [
+        read_condition(asked, Names(DOMAIN)) for asked in ("not a < b", "not c > 3", "d = 1")
+    ]
+
+
+def test_between_is_two_comparisons() -> None:
+    assert [leaf.places for leaf in leaves(made("a between b and c"))] == [(0, 1), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "places"),
+    [
+        ("a < b and (a > 3 or b > 7) and c = 1", [(0, 1), (2,)]),
+        ("a < 3 or a > 7 or a = 5", [(0,)]),
+        ("a < b and b < c and c < d", [(0, 1), (1, 2), (2, 3)]),
+        ("(a < b and b > 3) or (b < c and c > 3)", [(0, 1), (1, 2)]),
+    ],
+)
+def test_parts_are_joined_where_it_costs_nothing(asked: str, places: list[tuple[int, ...]]) -> None:
+    assert sorted(leaf.places for leaf in leaves(joined(made(asked), DOMAIN.shape))) == places
+
+
+def test_a_disjunction_has_one_index_of_its_own() -> None:
+    found = joined(made("a < b or b < c or c < d"), DOMAIN.shape)
+    indices = [factor.indices for factor in network(found, lambda _: pytest.fail("no table is made yet"))]
+    assert indices == [("g0",), ("a0", "a1", "g0"), ("a1", "a2", "g0"), ("a2", "a3", "g0")]
+
+
+def test_a_long_condition_is_written_without_depth() -> None:
+    whole = Node(True, tuple(Leaf(Always(True)) for _ in range(5000)))
+    assert whole.truth.weight == 5001

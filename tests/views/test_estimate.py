@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
+from tests.views.test_publish import POLICY
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.exact.arrays import Floats
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import system_coins
+from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.load import load_policy
 from tetraodon.query.condition.select import read_question
 from tetraodon.query.condition.syntax import Names
+from tetraodon.views import estimate as aggregates
 from tetraodon.views.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.views.estimate import Asked, ShownPart, TupleFile, share_interval, uniform_codes
+from tetraodon.views.estimate import Asked, Records, ShownPart, TupleFile, share_interval, uniform_codes
+from tetraodon.views.exposure import Exposure, shown
+from tetraodon.views.plan import plan_view
+from tetraodon.views.report import error_rows as errors
+from tetraodon.views.report import estimator, exposure_ahead, plan_in_words, what_it_is
+from tetraodon.views.report import exposure_in_words as exposed
 from tetraodon.views.view import View
 
 NATIONS = ("American", "British", "Indian")
@@ -113,13 +125,13 @@ def test_it_is_unbiased_exactly(sql: str, tmp_path: Path) -> None:
     table = {(1, 0.5), (0, 0.5), (0, 0.0)}
     truths = {"b > a / 10": 2.0, "select sum(b) from people where a < 2": 1.0, "b < 0.1 or a = 0": 2.0}
     mean = 0.0
-    for number, shown in enumerate(itertools.product((False, True), repeat=4)):
-        rows = [cell for cell, yes in zip(cells, shown, strict=True) if yes]
+    for number, drawn in enumerate(itertools.product((False, True), repeat=4)):
+        rows = [cell for cell, yes in zip(cells, drawn, strict=True) if yes]
         weight = math.prod(
             float(SET.shown if cell in table else SET.noise)
             if yes
             else float(1 - (SET.shown if cell in table else SET.noise))
-            for cell, yes in zip(cells, shown, strict=True)
+            for cell, yes in zip(cells, drawn, strict=True)
         )
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -266,3 +278,277 @@ def test_joins_with_public_tables(printed: View, tmp_path: Path) -> None:
     twice = replace(printed, public={"regions": tmp_path / "twice.csv"})
     with pytest.raises(QueryError, match="counts records twice"):
         twice.ask(joined)
+
+
+# -- aggregates --------------------------------------------------------------------------------------
+# Counts, sums, averages and numbers of values: unbiased by enumeration, and intervals that cover.
+
+F = Fraction
+PAIRS = [
+    (SetChannel(F(1, 2), F(1, 20)), SetChannel(F(1, 4), F(3, 10))),
+    (CopyChannel(F(1, 2), F(1, 20)), CopyChannel(F(1, 2), F(1, 2))),
+]
+
+
+def total(records: Records, parts: list[ShownPart], values: Floats) -> Estimate:
+    return records.totals([part.in_rows(np.arange(len(values))[None]) for part in parts], values[None])[0]
+
+
+def mean(records: Records, parts: list[ShownPart], values: Floats) -> Estimate:
+    return records.means(
+        [part.in_rows(np.arange(len(values))[None]) for part in parts], values[None], np.ones((1, len(values)), bool)
+    )[0]
+
+
+def test_two_parts_are_unbiased() -> None:
+    """Three tuples, of which the last was shown before; the first and the last are records."""
+    fresh, seen = PAIRS[0]
+    records, values = Records(F(1, 10), None, F(9, 10)), np.array([3.0, 5.0, 7.0])
+    chances = [fresh.shown, fresh.noise, seen.shown]
+    counted = added = 0.0
+    for view in itertools.product((0, 1), repeat=3):
+        chance = math.prod(float(p if yes else 1 - p) for p, yes in zip(chances, view, strict=True))
+        parts = [
+            ShownPart(fresh, np.array([view[0], view[1], 0], object), np.array([1, 1, 0], object)),
+            ShownPart(seen, np.array([0, 0, view[2]], object), np.array([0, 0, 1], object)),
+        ]
+        counted += chance * records.count(parts)
+        added += chance * total(records, parts, values)
+    assert (counted, added) == pytest.approx((2, 10))
+
+
+def drawn(channel: ViewChannel, counts: Any, rng: np.random.Generator) -> Any:
+    if isinstance(channel, SetChannel):
+        return (rng.random(counts.shape) < np.where(counts > 0, float(channel.shown), float(channel.noise))).astype(int)
+    return rng.binomial(counts, float(channel.keep)) + rng.geometric(1 - float(channel.noise), counts.shape) - 1
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize(("later", "views"), [(False, 100), (True, 30)])
+def test_intervals_cover(pair: tuple[ViewChannel, ViewChannel], later: bool, views: int) -> None:
+    """A true coverage of 90% raises alarm once in a billion; numbers of values, which take long, in 30 views each."""
+    rng, labels = np.random.default_rng(3), np.arange(-2.0, 6.0)
+    counts = np.zeros((8, 100), int)
+    if isinstance(pair[0], SetChannel):
+        counts.flat[rng.choice(600, 200, replace=False)] = 1
+    else:
+        counts.flat[:600] = np.bincount(rng.choice(600, 200), minlength=600)
+    each = counts.sum(axis=1)
+    truths = {"count": 200.0, "total": each @ labels, "mean": each @ labels / 200, "distinct": float((each > 0).sum())}
+    assert truths["distinct"] == 6
+    before = np.broadcast_to((np.arange(100) % 5 == 0) & later, (8, 100))
+    records, drawings = Records(F(1, 10), None, F(9, 10)), []
+    for _ in range(views):
+        parts = []
+        for channel, where in zip(pair, (~before, before), strict=True):
+            seen = np.where(where, drawn(channel, counts * where, rng), 0)
+            parts.append(ShownPart(channel, *(np.array(one.sum(axis=1).tolist(), object) for one in (seen, where))))
+        drawings.append(parts if later else parts[:1])
+    together = [
+        ShownPart(
+            parts[0].channel, *(np.stack([getattr(part, name) for part in parts]) for name in ("in_view", "in_domain"))
+        )
+        for parts in zip(*drawings, strict=True)
+    ]
+    values = np.tile(labels, (views, 1))
+    found = {
+        "count": [records.count(parts) for parts in drawings],
+        "total": records.totals(together, values),
+        "mean": records.means(together, values, np.ones(values.shape, bool)),
+        "distinct": [records.distinct(parts, labels) for parts in drawings[:30]],
+    }
+    for name, told in found.items():
+        held = sum(one.lower <= truths[name] + 1e-9 and truths[name] - 1e-9 <= one.upper for one in told)
+        assert held >= stats.binom.ppf(1e-9, len(told), 0.9)
+
+
+def test_where_nothing_can_be() -> None:
+    none = [ShownPart(PAIRS[0][0], np.array([0, 0], object), np.array([0, 0], object))]
+    records, values = Records(F(1, 10), 5, F(9, 10)), np.array([2.0, 4.0])
+    assert (records.count(none).interval, records.distinct(none, values).interval) == ((0, 0), (0, 0))
+    assert mean(records, none, values).interval == (2, 4)
+
+
+def test_values_that_surely_occur_and_those_that_may() -> None:
+    part = ShownPart(PAIRS[0][0], np.array([60, 5, 4, 0], object), np.array([100, 100, 100, 0], object))
+    found = Records(F(1, 20), None, F(19, 20)).distinct([part], np.array([1.0, 2.0, 3.0, 4.0]))
+    assert (found.lower, found.value, found.upper) == (1, 1, 3)
+    assert Records(F(1, 20), 2, F(19, 20)).distinct([part], np.array([1.0, 2.0, 3.0, 4.0])).upper == 2
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_many_groups_at_once_are_as_each_by_itself(
+    pair: tuple[ViewChannel, ViewChannel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups of which other values are known, one that nobody can be in, and two groups being looked at together."""
+    monkeypatch.setattr(aggregates, "AT_ONCE", 12)
+    rng = np.random.default_rng(9)
+    in_domain, values = rng.integers(0, 40, (2, 6, 5)), rng.normal(0, 9, (6, 5))
+    known = rng.random((6, 5)) < 0.7
+    known[0], in_domain[:, 1] = True, 0
+    in_view = rng.binomial(in_domain, 0.4)
+    parts = [
+        ShownPart(one, v.astype(object), d.astype(object)) for one, v, d in zip(pair, in_view, in_domain, strict=True)
+    ]
+    records = Records(F(1, 10), 90, F(9, 10))
+    shown, told = [part.where(known) for part in parts], np.where(known, values, 0.0)
+    sums, means = records.totals(shown, told), records.means(shown, told, known)
+    for at in range(6):
+        alone = [part.at((at, known[at])) for part in parts]
+        for found, one in (
+            (sums[at], total(records, alone, values[at, known[at]])),
+            (means[at], mean(records, alone, values[at, known[at]])),
+        ):
+            assert [found.value, *found.interval] == pytest.approx([one.value, *one.interval])
+    assert means[1].interval == (values[1, known[1]].min(), values[1, known[1]].max())
+
+
+# -- grouping ----------------------------------------------------------------------------------------
+# Groups by columns of public tables: the same answers as conditions that list what is in each group.
+
+DOMAIN = Domain(
+    (
+        Attribute("age", Integers(20, 24)),
+        Attribute("nation", Categories(("American", "British", "Indian", "Other")), other=0),
+        Attribute("score", Integers(1, 6)),
+    )
+)
+LANDS = "country,continent,gdp\nBritish,Europe,20000\nIndian,Asia,5000\nAmerican,America,30000\nFrench,Europe,1\n"
+PLACES = "who,years,set\nIndian,20,a\nBritish,21,a\nIndian,22,b\nBritish,20,b\n"
+JOIN = "from people p join lands l on l.country = p.nation"
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> View:
+    rows = [(20 + n % 5, ("American", "British", "Indian", "Other")[n % 4], 1 + n % 6) for n in range(0, 60, 2)]
+    pl.DataFrame(rows, schema=list(DOMAIN.names), orient="row").write_parquet(tmp_path / "tuples.parquet")
+    (tmp_path / "lands.csv").write_text(LANDS)
+    (tmp_path / "sets.csv").write_text(PLACES)
+    public = {"lands": tmp_path / "lands.csv", "sets": tmp_path / "sets.csv"}
+    return View("people", DOMAIN, SetChannel(Fraction(1, 2), Fraction(1, 10)), tmp_path / "tuples.parquet", 40, public)
+
+
+@pytest.mark.parametrize("asked", ["count(*)", "sum(score)", "avg(score + age)", "count(distinct score)"])
+def test_a_group_is_what_meets_its_rows(view: View, asked: str) -> None:
+    found = view.ask(f"select l.continent, {asked} {JOIN} where age > 20 group by l.continent")
+    listed = {"America": "American", "Asia": "Indian", "Europe": "British"}
+    alone = {
+        land: view.ask(f"select {asked} from people where age > 20 and nation = '{nation}'")
+        for land, nation in listed.items()
+    }
+    assert {key: [one.value, *one.interval] for key, one in found.items()} == {
+        key: pytest.approx([one.value, *one.interval]) for key, one in alone.items()
+    }
+
+
+def test_several_cells_are_one_group_and_attributes_group_beside(view: View) -> None:
+    found = view.ask(
+        "select s.set, age, count(*) as n from people join sets s on s.who = nation and s.years = age group by 1, age"
+    )
+    assert len(found) == 10
+    assert found["a", 20] == pytest.approx(view.ask("age = 20 and nation = 'Indian'"))
+    assert found["b", 24] == 0
+    both = view.ask("select s.set, count(*) from people join sets s on s.years = age and nation = s.who group by set")
+    assert both["b"] == view.ask("(age = 22 and nation = 'Indian') or (age = 20 and nation = 'British')")
+
+
+def test_groups_are_chosen_and_ordered(view: View) -> None:
+    ordered = view.ask(f"select continent, count(*) as n {JOIN} group by continent order by continent desc limit 2")
+    assert list(ordered) == ["Europe", "Asia"]
+    chosen = view.ask(f"select gdp, count(*) as n {JOIN} group by gdp having n > -1000 order by n")
+    assert set(chosen) == {"20000", "30000", "5000"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        (f"select l.planet, count(*) {JOIN} group by l.planet", "no column planet"),
+        (f"select l.gdp, count(*) {JOIN} group by l.continent", "selected but not grouped by"),
+        (f"select count(*) {JOIN} group by l.gdp + 1", "no attribute"),
+    ],
+)
+def test_what_is_not_there_is_refused(view: View, asked: str, what: str) -> None:
+    with pytest.raises(QueryError, match=what):
+        view.ask(asked)
+
+
+def test_tables_with_gaps_or_nobody_are_refused(view: View, tmp_path: Path) -> None:
+    question = f"select l.continent, count(*) {JOIN} group by l.continent"
+    for lands, what in (
+        ("country,continent\nBritish,\nIndian,Asia\n", "gaps"),
+        ("country,continent\nx,y\n", "no value"),
+    ):
+        (tmp_path / f"{what}.csv").write_text(lands)
+        with pytest.raises(QueryError, match=what):
+            replace(view, public={"lands": tmp_path / f"{what}.csv"}).ask(question)
+
+
+# -- distinct tuples ---------------------------------------------------------------------------------
+
+
+def test_tuples_are_counted_over_the_ends_of_parts() -> None:
+    parts = [np.array(part, np.uint64) for part in ([1, 1, 2], [], [2], [2, 3], [3, 5])]
+    found = shown(parts)
+    assert found.cells.tolist() == [1, 2, 3, 5]
+    assert found.copies.tolist() == [2, 3, 2, 1]
+
+
+def test_of_very_many_tuples_evenly_spaced_ones_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tetraodon.views.exposure.MOST", 4)
+    for cut in range(1, 11):
+        found = shown([np.arange(0, cut, dtype=np.uint64), np.arange(cut, 11, dtype=np.uint64)])
+        assert (found.every, found.cells.tolist()) == (4, [0, 4, 8])
+
+
+# -- words -------------------------------------------------------------------------------------------
+
+PLAN = plan_view(load_policy(POLICY))
+
+
+def test_the_plan_for_the_terminal() -> None:
+    told = " ".join(plan_in_words(PLAN))
+    for words in ("1,200 possible tuples", "keep 1413/2500", "(repeated rows)", "more than 50% after", "n/sqrt(m)"):
+        assert words in told
+
+
+def test_a_number_that_is_not_public_is_not_made_up() -> None:
+    plan = plan_view(load_policy(POLICY), Adversary(d="0.1", gamma="0.5"))
+    assert "not public" in plan_in_words(plan)[-1]
+    assert errors(plan)[0][1] == "records at most"
+
+
+def test_errors_stop_at_single_tuples() -> None:
+    assert [row[0] for row in errors(PLAN)[1:]] == ["100% of all", "10% of all", "1% of all", "0.1% of all"]
+
+
+def test_the_formula() -> None:
+    told = estimator(CopyChannel(Fraction(1, 2), Fraction(1, 101)))
+    assert told == "(rows of the view - 0.01 * tuples of the domain) / 0.5"
+
+
+def test_a_chance_below_one_does_not_read_as_certainty() -> None:
+    plan = plan_view(load_policy(POLICY))
+    nearly = replace(plan, channel=CopyChannel(Fraction(99997, 100000), Fraction(1, 10**6)))
+    assert "probability 99.997%," in what_it_is(nearly)
+    closer = replace(plan, channel=CopyChannel(1 - Fraction(1, 10**9), Fraction(1, 10**6)))
+    assert "probability more than 99.9999%," in what_it_is(closer)
+
+
+def test_what_is_exposed() -> None:
+    told = exposed(Exposure(named=13900, right=0.9843, records=0.7985, new=10170, new_records=0.4))
+    for words in ("names 13,900 of its tuples", "98.4% of these", "79.8% of all records", "10,170 of the tuples"):
+        assert words in told
+    assert "can name none" in exposed(Exposure(0, 0.0, 0.0, 0, 0.0))
+
+
+def test_what_can_be_said_of_it_beforehand() -> None:
+    told = exposure_ahead(PLAN)
+    assert "dense regime" in told[0]
+    assert "Several copies may" in told[0]
+    assert re.search(
+        r"20 made-up tables .* attributes are independent, .* expose 0% to .* and \d+ would be held", told[1]
+    )
+    assert re.search(r"half of the records repeat another, .* and \d+ would be held back", told[2])
+    assert "a smaller view is charged by itself" in told[-1]
+    sparse = plan_view(load_policy({**POLICY, "budget": {"epsilon": 20}}), Adversary(d="0.001", gamma="0.5"))
+    assert "--accept-exposure" in exposure_ahead(sparse)[-1]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import duckdb
 import numpy as np
 
-from tests.views.test_columns import DOMAIN
+from tests.views.test_tuple_files import OF_ALL_TYPES as DOMAIN
 from tetraodon.views.channel import SetChannel
 from tetraodon.views.estimate_sql import estimate_sql
 from tetraodon.views.tuple_files import column

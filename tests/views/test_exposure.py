@@ -5,21 +5,34 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import polars
 import pytest
 
+import tetraodon as td
 from benchmarks.data import real
 from reproduce.exposed import attacked, drawn
 from reproduce.fig_boundary import ADVERSARY, ROWS, policy, rows
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.gate import release_transaction as permit
 from tetraodon.noise.repeatable_coins import Dice
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.views.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.views.exposure import BELIEF, MOST_EXPOSED, Exposure, beliefs, exposure, is_dense, named_from, shown
+from tetraodon.views.exposure import (
+    BELIEF,
+    MOST_EXPOSED,
+    Exposure,
+    Learner,
+    beliefs,
+    exposure,
+    is_dense,
+    named_from,
+    shown,
+)
 from tetraodon.views.plan import plan_view
 
 CHANNEL = CopyChannel(Fraction(4, 5), Fraction(1, 50))
@@ -145,3 +158,115 @@ def test_in_the_dense_regime_hardly_anybody_is_newly_exposed() -> None:
     found, right, _ = attack(made, adversary, codes.astype(np.int64))
     assert found.new_records < 0.005
     assert right > 0.9
+
+
+# -- exposure accepted -------------------------------------------------------------------------------
+# A view that exposes too many is drawn once, charged once, and published only if that is accepted.
+#
+# What a view exposes depends on its coins, which are seeded here: nothing can raise a false alarm.
+
+POLICY = {
+    "dataset": "town",
+    "presence": "public",
+    "attributes": {name: {"integer": [0, 29]} for name in "abcd"},
+    "budget": {"epsilon": 20},
+    "adversary": {"prior": {"k": 10}, "posterior": 0.9},
+}
+DICE = np.random.default_rng(5)
+TABLE = polars.DataFrame({name: DICE.integers(0, 14, 3000) for name in "abcd"})
+"""People have the first fourteen values only: 38,416 of 810,000 tuples, which the attacker is not taken to know."""
+
+
+@pytest.fixture(autouse=True)
+def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permit, "system_coins", lambda: Dice(17))
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> td.Ledger:
+    ledger = td.Ledger(tmp_path / "ledger.db")
+    ledger.open("town", 100, td.load_policy(POLICY).document)
+    return ledger
+
+
+def publish(book: td.Ledger, out: Path, *, accept: bool = False, resume: bool = False, **other: object) -> td.View:
+    policy = td.load_policy({**POLICY, **other})
+    return td.publish(policy, TABLE, ledger=book, accept_exposure=accept, resume=resume, out=out)
+
+
+def test_it_is_held_back_and_published_when_accepted(tmp_path: Path, book: td.Ledger) -> None:
+    out = tmp_path / "view"
+    with pytest.raises(td.errors.Refused, match="held back") as caught:
+        publish(book, out)
+    assert "--accept-exposure" in str(caught.value)
+    with pytest.raises(td.errors.Refused, match="held back"):  # nothing is drawn again, and nothing charged
+        publish(book, out, resume=True)
+    assert [entry.state for entry in book.entries("town")] == ["reserved"]
+    assert not out.exists()
+    [drawn] = [path.read_bytes() for path in tmp_path.glob(".*/**/tuples.parquet")][:1]
+    view = publish(book, out, resume=True, accept=True)
+    assert view.rows.read_bytes() == drawn
+    assert [entry.state for entry in book.entries("town")] == ["settled"]
+    assert all(check.passed for check in td.verify(out))
+
+
+def test_who_accepts_beforehand_gets_it_at_once(tmp_path: Path, book: td.Ledger) -> None:
+    publish(book, tmp_path / "view", accept=True)
+    assert [entry.state for entry in book.entries("town")] == ["settled"]
+
+
+def test_a_view_of_a_series(tmp_path: Path, book: td.Ledger) -> None:
+    out, several = tmp_path / "series", {"adversary": {"prior": {"d": "0.001"}, "posterior": 0.9, "views": 2}}
+    for number in (1, 2):
+        with pytest.raises(td.errors.Refused, match="held back"):
+            publish(book, out, **several)
+        publish(book, out, resume=True, accept=True, **several)
+        assert all(check.passed for check in td.verify(out / f"view-{number}"))
+    assert [entry.state for entry in book.entries("town")] == ["settled"] * 2
+
+
+# -- commonness --------------------------------------------------------------------------------------
+
+QUIET = CopyChannel(Fraction(1, 2), Fraction(1, 10**6))
+"""Hardly any noise: what is seen is what is there."""
+
+
+def domain(*sizes: int) -> Domain:
+    return Domain(tuple(Attribute(f"a{n}", Integers(1, size)) for n, size in enumerate(sizes)))
+
+
+def test_margins_are_multiplied() -> None:
+    copies = np.array([30, 10, 15, 5])  # (0, 0), (0, 1), (1, 0), (1, 1): independent
+    learner = Learner(domain(2, 2), np.arange(4, dtype=np.uint64))
+    assert learner.from_margins(copies, QUIET, 120.0) == pytest.approx(2.0 * copies, rel=1e-3)
+
+
+def test_noise_is_not_taken_for_people() -> None:
+    noisy = CopyChannel(Fraction(1, 2), Fraction(1, 2))
+    learner = Learner(domain(4), np.arange(4, dtype=np.uint64))
+    assert learner.from_margins(np.array([2, 1, 1, 0]), noisy, 8.0) == pytest.approx([2.0] * 4)
+    clear = learner.from_margins(np.array([21, 1, 2, 1]), noisy, 43.0)
+    assert clear == pytest.approx([40, 1, 1, 1])
+
+
+def test_ties_are_learnt() -> None:
+    """Of two attributes that are always equal, with three hundred times as much seen as is assumed."""
+    cells = np.repeat(np.array([0, 3], np.uint64), 50_000)
+    learner = Learner(domain(2, 2), cells)
+    assert learner.from_ties(np.ones(100_000), 10_000.0) == pytest.approx(np.full(100_000, 5000), rel=0.01)
+    apart = learner.from_margins(np.ones(100_000, np.int64), QUIET, 10_000.0)
+    assert apart == pytest.approx(np.full(100_000, 2500), rel=0.01)
+
+
+def test_a_tuple_is_no_evidence_for_itself() -> None:
+    cells = np.array([0] * 1000 + [1], np.uint64)
+    expected = Learner(domain(2), cells).from_ties(np.ones(1001), 1001.0)
+    assert expected[0] > 999
+    assert expected[-1] < 1
+
+
+def test_wide_attributes_are_taken_in_parts() -> None:
+    wide = domain(10**6)
+    cells = np.array([0, 1, 999_999], np.uint64)
+    expected = Learner(wide, cells).from_margins(np.array([500, 500, 1]), QUIET, 1000.0)
+    assert expected[0] == expected[1] > 100 * expected[2]

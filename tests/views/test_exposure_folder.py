@@ -14,8 +14,8 @@ import polars
 import pytest
 
 import tetraodon as td
-from tests.views.test_exposure_accepted import POLICY as TOWN
-from tests.views.test_exposure_accepted import TABLE
+from tests.views.test_exposure import POLICY as TOWN
+from tests.views.test_exposure import TABLE
 from tetraodon.gate import release_transaction as permit
 from tetraodon.noise.repeatable_coins import Dice
 from tetraodon.releases.folder import read_manifest

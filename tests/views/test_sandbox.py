@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -11,10 +16,16 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.errors import QueryError, ReleaseError, TableError
+import tetraodon as td
+from tests.views.test_publish import POLICY, people
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
+from tetraodon.engine import DataRefusal
+from tetraodon.errors import PolicyError, QueryError, ReleaseError, TableError
 from tetraodon.query.condition.nodes import Reading
+from tetraodon.query.condition.read import read_condition
+from tetraodon.query.condition.syntax import Names
 from tetraodon.views.side_tables import TUPLES, Sandbox
+from tetraodon.views.tuple_files import sql_code, sql_type, sql_value
 
 DOMAIN = Domain((Attribute("age", Integers(0, 3)), Attribute("score", Integers(1, 2))))
 
@@ -78,6 +89,32 @@ def test_what_reads_public_tables_is_true_false_or_unknown_cell_by_cell() -> Non
     assert (true.item(), false.item()) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [
+        ("age + score in (select n from side)", lambda age, score: age + score == 3),
+        ("age / 2 in (select n / 2 from side)", lambda age, _: age == 3),
+        ("age * 4000000000000000000 > (select n from side)", lambda age, _: age > 0),
+        ("cast(age as varchar) = (select cast(n as varchar) from side)", lambda age, _: age == 3),
+        ("nullif(cast(age as varchar), '2') <> (select min(cast(n as varchar)) from side)", lambda age, _: age < 2),
+        ("cast('2026-01-01' as date) + age = (select day from side)", lambda age, _: age == 2),
+        ("(age > score) = (select yes from side)", lambda age, score: age > score),
+        ("age in (select n from side) or score = 1", lambda age, score: age == 3 or score == 1),
+    ],
+)
+def test_what_is_outside_a_subquery_is_computed_before_it(
+    asked: str, where: Callable[[int, int], bool], tmp_path: Path
+) -> None:
+    side = duckdb.sql("SELECT 3 AS n, DATE '2026-01-03' AS day, true AS yes").pl()
+    duckdb.sql("SELECT * FROM range(4) AS a(age), range(1, 3) AS s(score)").write_parquet(str(tmp_path / "t.parquet"))
+    sandbox = Sandbox(DOMAIN, {"side": side})
+    sandbox.hold(tmp_path / "t.parquet")
+    truth = read_condition(asked, Names(DOMAIN, "people", sandbox.public))
+    expected = [[int(where(age, score)) for score in (1, 2)] for age in range(4)]
+    assert sandbox.counts(truth, (0, 1)).tolist() == expected
+    assert sandbox.counts(truth, ()).item() == sum(map(sum, expected))
+
+
 def test_tuples_outside_the_domain_are_refused(tmp_path: Path) -> None:
     duckdb.sql("SELECT 4 AS age, 1 AS score").write_parquet(str(tmp_path / "t.parquet"))
     sandbox = Sandbox(DOMAIN)
@@ -134,3 +171,79 @@ def test_a_path_is_no_pattern(tmp_path: Path) -> None:
     (tmp_path / "side[12].csv").write_text("a\n1\n")
     (tmp_path / "side1.csv").write_text("b\n2\n")
     assert Sandbox(DOMAIN, {"side": tmp_path / "side[12].csv"}).public == {"side": ("a",)}
+
+
+# -- side check --------------------------------------------------------------------------------------
+# The protected table does not travel with its view, in whatever form.
+
+FORMS: dict[str, Callable[[Path], None]] = {
+    "raw.csv": lambda place: people().write_csv(place / "raw.csv"),
+    "raw.parquet": lambda place: people().write_parquet(place / "raw.parquet"),
+    "shuffled.csv": lambda place: people().sample(fraction=1, shuffle=True, seed=1).write_csv(place / "shuffled.csv"),
+    "more.csv": lambda place: people().with_columns(z=polars.lit(1)).write_csv(place / "more.csv"),
+    "less.csv": lambda place: people().select("score", "age").write_csv(place / "less.csv"),
+}
+
+
+def publish(place: Path, public: str) -> td.View:
+    people().write_csv(place / "table.csv")
+    (place / "policy.yaml").write_text(json.dumps({**POLICY, "public": {"raw": public}}))
+    policy = td.load_policy(place / "policy.yaml")
+    with td.Ledger(place / "ledger.db") as book:
+        book.open("people", 20, policy.document)
+        try:
+            return td.publish(policy, place / "table.csv", ledger=book, accept_exposure=True, out=place / "view")
+        except (PolicyError, DataRefusal):
+            assert not book.entries("people")
+            raise
+
+
+def test_its_own_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="the table that is to be protected"):
+        publish(tmp_path, "table.csv")
+    assert not (tmp_path / "view").exists()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_copy_is_refused(tmp_path: Path, form: str) -> None:
+    FORMS[form](tmp_path)
+    with pytest.raises((PolicyError, DataRefusal), match="to be protected"):
+        publish(tmp_path, form)
+    assert not (tmp_path / "view").exists()
+
+
+def test_a_lookup_table_is_not(tmp_path: Path) -> None:
+    (tmp_path / "regions.csv").write_text("nation,gdp\nI,5000\nA,9000\n")
+    assert publish(tmp_path, "regions.csv").public["raw"].read_text().startswith("nation,gdp")
+
+
+# -- sql value ---------------------------------------------------------------------------------------
+# Values in the database are the values of the domain, exactly wherever decimals can be exact.
+
+CASES: list[tuple[Values, str]] = [
+    (Integers(-3, 5), "BIGINT"),
+    (Integers(10**20, 10**20 + 3), "HUGEINT"),
+    (Grid(Fraction(-1, 4), Fraction(3, 4), Fraction(1, 8)), "DECIMAL(5, 3)"),
+    (Grid(Fraction(0), Fraction(1000), Fraction(100)), "DECIMAL(6, 0)"),
+    (Grid(Fraction(-1), Fraction(1), Fraction(1, 3)), "DOUBLE"),
+    (Dates(dt.date(1999, 12, 30), dt.date(2000, 1, 3)), "DATE"),
+    (Booleans(), "BOOLEAN"),
+    (Categories(("O'Brien", 'a"b', "")), "VARCHAR"),
+]
+
+
+@pytest.mark.parametrize(("values", "kind"), CASES)
+def test_every_code_has_its_value(values: Values, kind: str) -> None:
+    attribute = Attribute("x", values, other=0)
+    assert sql_type(attribute) == kind
+    found = duckdb.sql(f"SELECT {sql_value(attribute, 'range')} AS v FROM range({attribute.size}) ORDER BY range")
+    assert str(found.types[0]).replace(",", ", ") == kind
+    codes = duckdb.sql(f"SELECT {sql_code(attribute, 'v')} AS c FROM found").fetchall()
+    assert [code for (code,) in codes] == list(range(attribute.size))
+    for code, (value,) in enumerate(found.fetchall()):
+        if kind == "DOUBLE":
+            assert value == float(attribute.number(code))
+        elif isinstance(value, Decimal):
+            assert Fraction(value) == attribute.number(code)
+        else:
+            assert value == attribute.value(code)

@@ -7,13 +7,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars
+import polars as pl
 import pytest
 
 import tetraodon as td
 from tests.views.test_publish import POLICY, people
 from tetraodon.ledger import document_hash
+from tetraodon.policy.load import load_policy
 from tetraodon.releases.folder import file_hash
+from tetraodon.untrusted_files import plain_files
+from tetraodon.views import folder
+from tetraodon.views import verify as stated_rows
+from tetraodon.views.plan import plan_view
+from tetraodon.views.tuple_files import write_tuples, write_view
+from tetraodon.views.verify import NotTuples, check_rows, stated_cells
 
 
 @pytest.fixture
@@ -158,3 +167,79 @@ def test_another_version(view: Path) -> None:
     rewritten(view, lambda manifest: manifest.update(tetraodon_view=2))
     with pytest.raises(td.errors.ReleaseError, match="another version"):
         td.verify(view)
+
+
+# -- stated rows -------------------------------------------------------------------------------------
+# Rows are read back as the cells that were written, and as nothing else.
+
+PEOPLE: dict[str, Any] = {
+    "dataset": "d",
+    "attributes": {
+        "word": ["a", "b", "c"],
+        "yes": "boolean",
+        "n": {"integer": [-5, 5]},
+        "real": {"real": ["-0.3", "0.3"], "step": "0.1"},
+        "day": {"date": ["1969-12-30", "1970-01-03"]},
+    },
+    "budget": {"epsilon": 20},
+    "adversary": {"prior": {"d": "0.02"}, "posterior": "0.9"},
+}
+DOMAIN = td.load_policy(PEOPLE).domain
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    write_tuples(DOMAIN, [np.arange(DOMAIN.size, dtype=np.uint64)], tmp_path / "tuples.parquet")
+    return tmp_path / "tuples.parquet"
+
+
+def test_every_cell_reads_back(written: Path) -> None:
+    found = np.concatenate(list(stated_cells(written, DOMAIN, DOMAIN.size)))
+    assert found.tolist() == list(range(DOMAIN.size))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"word": pl.lit("d")},
+        {"n": pl.lit(6, pl.Int64)},
+        {"n": pl.lit(-(2**63), pl.Int64)},
+        {"real": pl.lit(0.05)},
+        {"real": pl.lit(float("nan"))},
+        {"real": pl.lit(float("inf"))},
+        {"day": pl.lit("1971-01-01").str.to_date()},
+        {"yes": pl.lit(None, pl.Boolean)},
+        {"n": pl.lit("1")},
+    ],
+)
+def test_other_values_are_no_tuples(written: Path, change: dict[str, Any]) -> None:
+    rows = pl.read_parquet(written)
+    rows.with_columns(**change).write_parquet(written)
+    with pytest.raises(NotTuples):
+        list(stated_cells(written, DOMAIN, DOMAIN.size))
+
+
+def test_the_number_of_rows_must_be_possible(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_view(td.load_policy(PEOPLE))
+    assert not check_rows(written, plan, -1).passed
+    assert not check_rows(written, plan, 10**9).passed
+    assert not check_rows(written, plan, DOMAIN.size - 1).passed
+    assert check_rows(written, plan, DOMAIN.size).passed
+    monkeypatch.setattr(stated_rows, "DENSE", 1)
+    monkeypatch.setattr(stated_rows, "PER_BYTE", 1e-6)
+    assert not check_rows(written, plan, DOMAIN.size).passed
+
+
+# -- folder ------------------------------------------------------------------------------------------
+
+
+def test_long_views_have_no_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "CSV_ROWS", 2)
+    plan = plan_view(load_policy(POLICY))
+    drawn, out = tmp_path / "drawn", tmp_path / "out"
+    drawn.mkdir()
+    out.mkdir()
+    write_view(drawn, plan.policy.domain, [np.arange(3, dtype=np.uint64)])
+    folder.fill_folder(out, plan, drawn, side={}, charged="1", when="2026-01-01")
+    names = ["README.md", "estimate.sql", "policy.yaml", "report.html", "tuples.parquet"]
+    assert list(plain_files(out)) == [*names, "view.json"] == [*folder.file_names(3, {}, False), "view.json"]

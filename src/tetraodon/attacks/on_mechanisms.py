@@ -39,7 +39,7 @@ from tetraodon.pufferfish import (
     scenarios,
     verify,
 )
-from tetraodon.query.kinds import histogram
+from tetraodon.query.counts import histogram
 from tetraodon.releases.plan import plan
 from tetraodon.releases.run import release
 from tetraodon.wording import number_of

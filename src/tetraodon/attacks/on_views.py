@@ -31,7 +31,7 @@ from tetraodon.pufferfish import (
     scenarios,
     verify,
 )
-from tetraodon.pufferfish.scenario import product_prior
+from tetraodon.pufferfish.scenarios import product_prior
 from tetraodon.releases.plan import plan
 from tetraodon.views.channel import SetChannel, ViewChannel, best_channel
 from tetraodon.views.exposure import BEFORE, BELIEF, shown, suspect

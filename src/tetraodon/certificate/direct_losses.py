@@ -16,7 +16,7 @@ from tetraodon.policy.attackers import Contacts, DependentGroups, Independent
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
-from tetraodon.query.kinds import count, histogram
+from tetraodon.query.counts import count, histogram
 
 
 @certifying

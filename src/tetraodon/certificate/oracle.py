@@ -22,8 +22,9 @@ from tetraodon.exact.rational import rational
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.query.kinds import Query, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery
+from tetraodon.query.query import Query
 
 Reading: TypeAlias = Literal["star", "literal"]
 Dataset: TypeAlias = tuple[int, ...]

@@ -22,8 +22,9 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import complete_graph
 from tetraodon.query.contribution import Table
-from tetraodon.query.kinds import Query, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.query import Query
 
 
 def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitivity:

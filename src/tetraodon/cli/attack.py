@@ -10,7 +10,7 @@ import typer
 
 from tetraodon.cli.console import (
     Chart,
-    Edge,
+    CliErrorHandler,
     Json,
     WrongUse,
     draw,
@@ -76,7 +76,7 @@ def attack(
       "named", "right", "records", "new", "new_records"}} of a view, and with --knows {"on", "linking": {"people",
       "secret", "before", "strongest", "allowed", "above", "right", "key"}}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         if on is not None:
             if name is not None or chart is not None:
                 raise WrongUse("--on attacks a folder by all that fits", fix="leave out the name and --chart")
@@ -232,7 +232,7 @@ def _loss(epsilon: Fraction | float | None) -> str:
 
 
 def _share(belief: float | None) -> str:
-    from tetraodon.policy.words import percent
+    from tetraodon.policy.explain import percent
 
     return "-" if belief is None else percent(Decimal(belief))
 

@@ -157,8 +157,8 @@ class WrongUse(TetraodonError):
     """The command was not given what it needs."""
 
 
-class Edge:
-    """Everything a command does happens inside one. `state` says what stands if the command ends here.
+class CliErrorHandler:
+    """Turns an error of a command into one message and an exit code. `state` says what has been done so far.
 
     Why  a context manager sees every error without a blind `except`, and DuckDB turns Ctrl-C into an error of
          its own, so the signal is noted when it comes.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.console import Edge, Json, emit, heading, listed, say, working, wrapped
+from tetraodon.cli.console import CliErrorHandler, Json, emit, heading, listed, say, working, wrapped
 
 QUESTION = "age between 30 and 39"
 SURVEY = "people.csv"
@@ -31,7 +31,7 @@ def demo(
     --json gives {"folder", "policy", "table", "ledger", "release", "report", "epsilon", "charged", "left", "verified",
       "answer": {"condition", "item", "value", "lower", "upper", "confidence"}}.
     """
-    with Edge(as_json) as edge:
+    with CliErrorHandler(as_json) as handler:
         import shutil
 
         from tetraodon.cli.plan import show_plan
@@ -50,7 +50,7 @@ def demo(
         if out.exists() and not force:
             raise ReleaseError("the folder exists", fix="choose another --out, or pass --force", where=str(out))
         bundled = Path(__file__).parent.parent / "demo"
-        edge.state = f"There may be a beginning in {out}."
+        handler.state = f"There may be a beginning in {out}."
         policy_file, table_file = out / "adult.policy.yaml", out / "adult.parquet"
         ledger_file, folder = out / "ledger.db", out / "release"
         try:
@@ -71,7 +71,7 @@ def demo(
                     ledger=book,
                     out=folder,
                     force=force,
-                    progress=follow(edge, progress),
+                    progress=follow(handler, progress),
                 )
                 account = book.account(policy.dataset)
             progress("verifying")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tetraodon.cli.console import (
-    Edge,
+    CliErrorHandler,
     Json,
     WrongUse,
     emit,
@@ -124,7 +124,7 @@ def open_(
     --json gives {"ledger", "key", "dataset", "total", "delta", "charged", "left", "policy_sha256", "opened"}; amounts
     are exact texts such as "0.1" or "1/3", "key" is the fingerprint of the key that signs.
     """
-    with Edge(as_json) as edge:
+    with CliErrorHandler(as_json) as handler:
         existing_policy(policy)
         amount = typed_number(total, option="--total", least=0)
         given = typed_number(delta, option="--delta", least=0, below=1)
@@ -132,7 +132,7 @@ def open_(
         from tetraodon.policy.load import load_policy
 
         read = load_policy(policy)
-        edge.state = "The data set may be open by now (`tetraodon ledger show` tells)."
+        handler.state = "The data set may be open by now (`tetraodon ledger show` tells)."
         with Ledger(ledger) as book:
             account = book.open(
                 read.dataset,
@@ -178,7 +178,7 @@ def show(
       "spent", "left", "expires", "when"}]}]}; amounts are exact texts such as "0.1" or "1/3". `composition` is
       "adds up", "adds up alone" or "verified jointly". With Gaussian noise "charged" is at "delta": losses compose.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         from tetraodon.ledger import Ledger
 
         with Ledger(ledger) as book:
@@ -399,7 +399,7 @@ def allot(
     \b
     --json gives {"ledger", "dataset", "owner", "amount", "spent", "left", "expires", "when"}; amounts are exact texts.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         exact, ends = typed_number(amount, option="EPSILON", least=0), _moment(until)
         from tetraodon.ledger import Ledger, shown_below
 
@@ -432,7 +432,7 @@ def grant(
     \b
     --json gives {"ledger", "role"}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         from tetraodon.ledger import Ledger
 
         with Ledger(ledger) as book:
@@ -485,7 +485,7 @@ def audit(
     \b
     --json gives {"ledger", "holds", "records", "last_hash", "problems": [TEXT]}.
     """
-    with Edge(as_json, holds=False):
+    with CliErrorHandler(as_json, holds=False):
         for folder in release or ():
             existing(folder, option="--release", folder=True)
         from tetraodon.ledger import Ledger
@@ -573,7 +573,7 @@ def correct(
     --json gives {"ledger", "dataset", "total", "delta", "charged", "left", "policy_sha256", "opened",
       "corrections": [{"when", "total", "delta"}]}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         amount = typed_number(total, option="--total", least=0)
         given = typed_number(delta, option="--delta", least=0, below=1)
         if amount is None and given is None:
@@ -626,7 +626,7 @@ def key(
     --json gives {"ledger", "fingerprint", "public_key", "pem", "signs", "why_not", "earlier": [FINGERPRINT]}; "signs"
     is whether the private key is at hand.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         from tetraodon.errors import LedgerError
         from tetraodon.ledger import Ledger
 
@@ -690,7 +690,7 @@ def reprice(
     --json gives {"ledger", "dataset", "charged", "repriced", "added_up", "exact", "releases": [{"id", "when",
       "items": [NAME], "charged", "repriced", "exact", "method"}]}; amounts are exact texts, or "infinite".
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         existing(policy, option="--policy")
         from tetraodon.ledger import Ledger
         from tetraodon.policy.load import load_policy

@@ -13,7 +13,7 @@ import typer
 from tetraodon.cli import remote as remote_commands
 from tetraodon.cli.console import (
     Chart,
-    Edge,
+    CliErrorHandler,
     Json,
     WrongUse,
     draw,
@@ -91,7 +91,7 @@ def plan(
     Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon, and
     "error_together" what all items together make of an error, null where they do not change it or it is not known.
     """
-    with Edge(as_json) as edge:
+    with CliErrorHandler(as_json) as handler:
         existing_policy(policy)
         if error and epsilon is not None:
             raise WrongUse("--error finds an epsilon, so --epsilon cannot be given too", fix="give one of them")
@@ -111,7 +111,7 @@ def plan(
                     "--error finds an epsilon for the items of `release`, and this policy has none",
                     fix="leave --error out: the plan of a view says its errors, and `adversary` decides them",
                 )
-            _only_view(read, ledger, edge)
+            _only_view(read, ledger, handler)
             return
         wanted = _wanted(read, error or [], confidence, records)
         from tetraodon.releases.planning import errors_if_public, plan_shape
@@ -128,7 +128,7 @@ def plan(
         if as_json:
             goal = None if wanted is None else target_document(found, wanted, least)
             more = {"target": goal, "notes": remarks, "ledger": covered}
-            _emit_view(plan_shape(found, public) | more, read, ledger, edge)
+            _emit_view(plan_shape(found, public) | more, read, ledger, handler)
             return
         show_plan(found)
         listed(remarks)
@@ -142,17 +142,17 @@ def _quoted(plan: Plan, book: Ledger) -> Quote:
     return quote(plan, book)
 
 
-def _only_view(policy: Policy, ledger: str, edge: Edge) -> None:
+def _only_view(policy: Policy, ledger: str, handler: CliErrorHandler) -> None:
     """Plan a policy that has nothing to release but a view to publish."""
     from tetraodon.releases.codec import number
 
-    if edge.as_json:
-        _emit_view({"dataset": policy.dataset, "budget": number(policy.epsilon)}, policy, ledger, edge)
+    if handler.as_json:
+        _emit_view({"dataset": policy.dataset, "budget": number(policy.epsilon)}, policy, ledger, handler)
     else:
         _show_view(policy, ledger)
 
 
-def _emit_view(document: dict[str, Any], policy: Policy, ledger: str, edge: Edge) -> None:
+def _emit_view(document: dict[str, Any], policy: Policy, ledger: str, handler: CliErrorHandler) -> None:
     """Print a plan with that of the view, if there is one. A view over budget is refused, and the errors stay there."""
     from tetraodon.views.plan import other_attackers, plan_view, require_within_budget
     from tetraodon.views.publish import quote_view
@@ -163,7 +163,7 @@ def _emit_view(document: dict[str, Any], policy: Policy, ledger: str, edge: Edge
         covered, _ = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
         others = [one.document() for row in other_attackers(planned) for one in row]
         view = planned.document() | {"others": others, "ledger": covered}
-        edge.extra = document | {"view": view}
+        handler.extra = document | {"view": view}
         require_within_budget(planned)
     emit(document | {"view": view})
 
@@ -314,7 +314,7 @@ def compare(
       "comparison", "steps", "odds", "mechanism", "expected_error"}], "remarks": [TEXT]}.
     "odds" bounds how far an observer's odds between the pair can move; null where nothing bounds them.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         existing_policy(policy)
         drawable(chart)
         ends = _parts(pair, "--pair")

@@ -9,7 +9,7 @@ import typer
 
 from tetraodon.cli.console import (
     REFUSED,
-    Edge,
+    CliErrorHandler,
     Json,
     WrongUse,
     emit,
@@ -60,7 +60,7 @@ def check(
       "refused": [{"what", "where", "fix"}]}, with exit code 1 if it is refused;
     and for a file that is not valid {"valid": false, "error"}, with exit code 1.
     """
-    with Edge(as_json, valid=False):
+    with CliErrorHandler(as_json, valid=False):
         existing_policy(policy, data)
         source = None if data is None else existing_table(data)
         from tetraodon.exact.rational import decimal_text
@@ -183,7 +183,7 @@ def explain(policy: PolicyPath, as_json: Json = False) -> None:
     --json gives {"dataset", "parts": [{"title", "sentences": [TEXT], "examples": [{"attributes", "x", "y",
       "steps", "odds", "odds_at_most", "truthful", "truthful_at_most"}]}]}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         existing_policy(policy)
         from tetraodon.policy.explain import explain
         from tetraodon.policy.load import load_policy
@@ -204,7 +204,7 @@ def schema(as_json: Json = False) -> None:
     Example:
       tetraodon schema > policy.schema.json
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         from tetraodon.policy.document import policy_schema
 
         emit(policy_schema())
@@ -246,8 +246,8 @@ def init(
     --json gives {"policy", "dataset", "columns": [{"name", "kind"}], "left_out": [NAME], "placeholders",
       "notes": [TEXT]}.
     """
-    with Edge(as_json) as edge:
-        edge.state = "The policy file is as it was, or whole."
+    with CliErrorHandler(as_json) as handler:
+        handler.state = "The policy file is as it was, or whole."
         from tetraodon.errors import PolicyError
         from tetraodon.policy.draft import Promise, init
         from tetraodon.policy.load import PLACEHOLDER

@@ -14,7 +14,7 @@ from tetraodon.cli.console import (
     NO_KEY,
     OTHER_VERSION,
     REFUSED,
-    Edge,
+    CliErrorHandler,
     Json,
     WrongUse,
     bar,
@@ -239,19 +239,19 @@ STATES = {
 """What stands if a release ends while it is doing this."""
 
 
-def follow(edge: Edge, progress: Callable[[str], None]) -> Callable[[str], None]:
+def follow(handler: CliErrorHandler, progress: Callable[[str], None]) -> Callable[[str], None]:
     """Show what a release is doing, and keep in mind what stands if it ends there."""
 
     def reached(stage: str) -> None:
-        edge.state = STATES.get(stage, "The charge may stand (`tetraodon ledger show` tells).")
+        handler.state = STATES.get(stage, "The charge may stand (`tetraodon ledger show` tells).")
         progress(stage)
 
     return reached
 
 
-def charged_in_words(edge: Edge, charged: str, dataset: str, left: str) -> str:
+def charged_in_words(handler: CliErrorHandler, charged: str, dataset: str, left: str) -> str:
     """What was charged, now or before."""
-    if edge.state == STATES[COMPLETE]:
+    if handler.state == STATES[COMPLETE]:
         return f"It was complete already: nothing was charged now, epsilon {charged} before; {left} left."
     return f"Charged epsilon {charged} to {dataset}; {left} left."
 
@@ -302,8 +302,8 @@ def release(
       "queries": [{"name", "kind", "mechanism", "epsilon", "expected_error", "rows"}]};
     "charged" and "left" are texts, rounded up and down where exact ones would be long.
     """
-    with Edge(as_json) as edge:
-        edge.state = STATES["counting"]
+    with CliErrorHandler(as_json) as handler:
+        handler.state = STATES["counting"]
         existing_policy(policy, data)
         if (chosen := remote_commands.server()) is not None:
             remote_commands.release(chosen, policy, purpose, out, as_json=as_json)
@@ -328,7 +328,7 @@ def release(
                 resume=resume,
                 allow_dearer=allow_dearer,
                 owner=owner,
-                progress=follow(edge, progress),
+                progress=follow(handler, progress),
                 warn=(lambda _: None) if as_json else note,
             )
             left = shown_below(book.account(read.account).left)
@@ -365,7 +365,7 @@ def release(
             )
             return
         say(f"Released {', '.join([*made, *made.names])} to {out}.")
-        say(charged_in_words(edge, made.charged, read.account, left))
+        say(charged_in_words(handler, made.charged, read.account, left))
         say(f"The report: {out / 'report.html'}")
 
 
@@ -391,7 +391,7 @@ def show(
       {"dataset", "title", "date", "charged", "tuples", "exposure", "n", "m", "channel",
       "plan"}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         existing(folder, option="FOLDER", folder=True)
         from tetraodon.releases.folder import load_release
         from tetraodon.views.view import MANIFEST
@@ -460,7 +460,7 @@ def verify(
     --json gives {"verified", "key_named", "checks": [{"what", "passed", "detail", "other_version"}],
     "not_checked": [TEXT]}.
     """
-    with Edge(as_json, verified=False):
+    with CliErrorHandler(as_json, verified=False):
         existing(folder, option="FOLDER", folder=True)
         from tetraodon.releases.verify import NOT_CHECKED
         from tetraodon.views.verify import verify
@@ -537,7 +537,7 @@ def ask(
       {"condition", "item", "groups": [{"group", "value", "lower", "upper", "confidence"}]}; where
       several aggregates are selected a group has {"group", "row": {NAME: {"value", "lower", "upper", "confidence"}}}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         if not question.strip():
             raise WrongUse("the question is empty", fix='write one such as "age between 30 and 39"')
         if (chosen := remote_commands.server()) is not None:
@@ -636,8 +636,8 @@ def publish(
       "exposure": {"belief", "before", "named", "right", "records", "new", "new_records"}};
     "keep" and "noise" are exact fractions, "rows" the rows of the view, "tuples" those of the domain.
     """
-    with Edge(as_json) as edge:
-        edge.state = STATES["counting"]
+    with CliErrorHandler(as_json) as handler:
+        handler.state = STATES["counting"]
         existing_policy(policy, data)
         source = existing_table(data)
         from tetraodon.ledger import Ledger, shown_below
@@ -659,7 +659,7 @@ def publish(
                 resume=resume,
                 allow_dearer=allow_dearer,
                 accept_exposure=accept_exposure,
-                progress=follow(edge, progress),
+                progress=follow(handler, progress),
             )
             left = shown_below(book.account(read.account).left)
         folder = made.rows.parent if made.seen is None else made.rows.parent.parent
@@ -686,7 +686,7 @@ def publish(
         say(exposed(Exposure.of(manifest["exposure"])))
         for table in side_tables(read).values():
             say(table.sentence.replace("is copied", "was copied"))
-        say(charged_in_words(edge, manifest["charged"], read.account, left))
+        say(charged_in_words(handler, manifest["charged"], read.account, left))
         say(f"The report: {folder / 'report.html'}")
 
 
@@ -718,7 +718,7 @@ def synthesize(
     \b
     --json gives {"file", "records", "columns": [NAME], "left_out": [NAME], "distance": {ITEM: SHARE}}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         existing(folder, option="RELEASE", folder=True)
         target = Path(out)
         if target.suffix.lower() not in ENDINGS:

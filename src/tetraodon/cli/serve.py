@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.console import Edge, Json, WrongUse, emit, existing, existing_table, say
+from tetraodon.cli.console import CliErrorHandler, Json, WrongUse, emit, existing, existing_table, say
 from tetraodon.cli.ledger import DEFAULT, LedgerUrl
 
 # -- serve command ----------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def serve(
     \b
     --json gives {"address"}, once, before it serves.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         uvicorn = _uvicorn()
         if host not in LOOPBACK and not (address or "").startswith("https://"):
             raise WrongUse(
@@ -175,7 +175,7 @@ def work(
     \b
     --json gives {"releases"}, once, before it works.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         _uvicorn()
         if sources is None:
             raise WrongUse("a worker must know where the tables are", fix="give --sources FILE")
@@ -214,7 +214,7 @@ def account(
     \b
     --json gives {"name", "role"}.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         _uvicorn()
         from tetraodon.web.auth import Accounts
         from tetraodon.web.state import State
@@ -260,7 +260,7 @@ def studio(
     \b
     --json gives {"address", "file"}, once, before it serves; the address works for one browser, once.
     """
-    with Edge(as_json):
+    with CliErrorHandler(as_json):
         _uvicorn("the studio")
         path = Path(policy)
         table = "" if data is None else existing_table(data)

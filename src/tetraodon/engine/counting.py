@@ -37,7 +37,7 @@ from tetraodon.engine.dialect import (
 )
 from tetraodon.engine.dialect import cast as sql_cast
 from tetraodon.engine.dialect import name as sql_name
-from tetraodon.engine.expressions import amiss, answered, code, fractional, present, read
+from tetraodon.engine.expressions import ColumnReader
 from tetraodon.errors import DataRefusal, PolicyError, QueryError, TableError, did_you_mean
 from tetraodon.exact.arrays import MOST_ROWS, Ints
 
@@ -271,7 +271,8 @@ def names_query(
     column: Column, dialect: Dialect, *, trim: bool, longest: int, key: Sql | None, at_most: int
 ) -> Callable[[Sql], exp.Select]:
     """The query that counts texts as they are spelt, given what to read; with a `key`, each person once for a text."""
-    spelt = read(Attribute(column.name, Categories(("",)), other=0, trim=trim), column, dialect.held(column), dialect)
+    reader = ColumnReader(Attribute(column.name, Categories(("",)), other=0, trim=trim), column, dialect)
+    spelt = reader.read(reader.held)
     held = op(exp.And, negated(missing(sql_name("t"))), op(exp.GTE, call("LENGTH", sql_name("t")), number(1)))
     fitting = op(exp.And, held, op(exp.LTE, call("LENGTH", sql_name("t")), number(longest)))
     counted = {"t": sql_name("t"), "n": exp.Count(this=exp.Star())}
@@ -313,12 +314,17 @@ class Engine:
         """Of attributes whose values were counted as they are written: how these fit is known with the counts."""
         require(table.columns, [*domain.names, *([individuals.key] if individuals.key else []), *open_text])
         for attribute in domain:
-            require_kind(attribute, self._column(attribute.name))
-            self._code(attribute.name, self._read(attribute.name))  # whatever cannot be numbered is refused now
+            require_kind(attribute, table.columns[attribute.name])
+        self._readers = {
+            attribute.name: ColumnReader(attribute, table.columns[attribute.name], table.dialect, table.decimal)
+            for attribute in domain
+        }
+        for reader in self._readers.values():
+            reader.code(reader.read(reader.held))  # whatever cannot be numbered is refused now
         for title in open_text:
-            require_open(self._column(title))
+            require_open(table.columns[title])
         if individuals.key:
-            require_key(self._column(individuals.key))
+            require_key(table.columns[individuals.key])
 
     def counts(self, groups: Sequence[tuple[str, ...]], add: Adding = NOTHING) -> list[Counts]:
         """Exact counts by each group of attributes; where `add` lists attributes for a group, their codes' sums too.
@@ -361,17 +367,18 @@ class Engine:
         columns: dict[str, Sql] = {}
         parts: dict[str, Sql] = {"n": exp.Count(this=exp.Star())}
         for place, attribute in asked.items():
-            columns[f"p{place}"] = self._answered(attribute.name)
-            columns[f"r{place}"] = self._read(attribute.name)
+            reader = self._readers[attribute.name]
+            columns[f"p{place}"] = reader.answered(reader.held)
+            columns[f"r{place}"] = reader.read(reader.held)
             wrong = self._amiss(attribute.name, place, sql_name(f"r{place}"))
-            decimals = self._fractional(attribute.name)
+            decimals = reader.fractional(reader.held)
             if decimals is not None:
                 columns[f"d{place}"], wrong[f"d{place}"] = decimals, sql_name(f"d{place}")
             parts |= {part: rows_where(condition) for part, condition in wrong.items()}
         return selected(parts, inner(selected(columns, origin)))
 
     def _amiss(self, title: str, place: int, value: Sql) -> dict[str, Sql]:
-        found = amiss(self._domain[title], self._column(title), sql_name(f"p{place}"), value, self._dialect)
+        found = self._readers[title].amiss(sql_name(f"p{place}"), value)
         return {f"{part}{place}": condition for part, condition in found.items()}
 
     def per_person(self, title: str = "", *, first: int = 0, step: int = 0, cap: int = 0) -> PersonCounts:
@@ -399,7 +406,7 @@ class Engine:
         """
         key = self._individuals.key
         tree = names_query(
-            self._column(title),
+            self._table.columns[title],
             self._dialect,
             trim=trim,
             longest=longest,
@@ -425,32 +432,21 @@ class Engine:
         how = tuple(table.columns.values()), table.decimal, self._domain, self._individuals
         return table.fetch(lambda origin: self._dialect.written((how, asked), query, origin))
 
-    def _column(self, title: str) -> Column:
-        return self._table.columns[title]
+    def _read(self, title: str) -> Sql:
+        reader = self._readers[title]
+        return reader.read(reader.held)
 
-    def _read(self, title: str, place: Sql | None = None) -> Sql:
-        column = self._column(title)
-        value = place or self._dialect.held(column)
-        return read(self._domain[title], column, value, self._dialect, self._table.decimal)
-
-    def _fractional(self, title: str) -> Sql | None:
-        column = self._column(title)
-        return fractional(self._domain[title], column, self._dialect.held(column), self._dialect, self._table.decimal)
-
-    def _answered(self, title: str, place: Sql | None = None) -> Sql:
-        column = self._column(title)
-        return answered(self._domain[title], column, place or self._dialect.held(column), self._dialect)
-
-    def _code(self, title: str, value: Sql) -> Sql:
-        return code(self._domain[title], self._column(title), value, self._dialect)
+    def _code(self, title: str, place: str) -> Sql:
+        return self._readers[title].code(sql_name(place))
 
     def _key(self, title: str) -> Sql:
-        column = self._column(title)
+        column = self._table.columns[title]
         place = self._dialect.held(column)
-        return when((present(column, place, self._dialect), place)) if column.kind in self._dialect.nan_kinds else place
+        nan = column.kind in self._dialect.nan_kinds
+        return when((negated(op(exp.Or, missing(place), self._dialect.is_nan(place))), place)) if nan else place
 
     def _later(self, title: str) -> bool:
-        return self._individuals.key is None and numbered_later(self._domain[title], self._column(title))
+        return self._individuals.key is None and numbered_later(self._domain[title], self._table.columns[title])
 
     def _places(self, titles: Iterable[str]) -> dict[int, str]:
         return {self._domain.position(title): title for title in titles}
@@ -463,11 +459,9 @@ class Engine:
         wanted, added = self._places(titles), self._places(add)
         late = {place for place, title in wanted.items() if self._later(title)}
         typed = {f"r{p}": self._read(title) for p, title in {**wanted, **added}.items() if p in added or p not in late}
-        typed |= {f"v{p}": self._dialect.held(self._column(wanted[p])) for p in wanted if p in late}
-        coded = {
-            f"c{p}": sql_name(f"v{p}") if p in late else self._code(t, sql_name(f"r{p}")) for p, t in wanted.items()
-        }
-        coded |= {f"s{p}": self._code(title, sql_name(f"r{p}")) for p, title in added.items()}
+        typed |= {f"v{p}": self._readers[wanted[p]].held for p in wanted if p in late}
+        coded = {f"c{p}": sql_name(f"v{p}") if p in late else self._code(t, f"r{p}") for p, t in wanted.items()}
+        coded |= {f"s{p}": self._code(title, f"r{p}") for p, title in added.items()}
         return selected(coded, inner(selected(typed, origin)))
 
     def _keyed_rows(
@@ -476,7 +470,7 @@ class Engine:
         """The same, without rows that lack a key or exceed `at_most`; with `whose`, the key too, as `k`."""
         used = self._places(self._domain.names if self._individuals.cut else dict.fromkeys((*titles, *add)))
         typed = {"k": self._key(key), **{f"r{p}": self._read(title) for p, title in used.items()}}
-        coded = {"k": sql_name("k"), **{f"c{p}": self._code(title, sql_name(f"r{p}")) for p, title in used.items()}}
+        coded = {"k": sql_name("k"), **{f"c{p}": self._code(title, f"r{p}") for p, title in used.items()}}
         encoded = selected(coded, inner(selected(typed, origin))).where(negated(missing(sql_name("k"))), copy=False)
         order = exp.Order(expressions=[sql_name(f"c{p}") for p in used]) if self._individuals.cut else None
         held = exp.RowNumber() if self._individuals.cut else exp.Count(this=exp.Star())
@@ -516,13 +510,14 @@ class Engine:
         kept = {title: sql_name(title) for title in (*(f"g{place}" for place in places if apart), "n", *sums)}
         if late:
             typed = {
-                f"c{p}": self._read(t, sql_name(f"c{p}")) if p in late else sql_name(f"c{p}") for p, t in places.items()
+                f"c{p}": self._readers[t].read(sql_name(f"c{p}")) if p in late else sql_name(f"c{p}")
+                for p, t in places.items()
             }
-            typed |= {f"p{p}": self._answered(places[p], sql_name(f"c{p}")) for p in late}
+            typed |= {f"p{p}": self._readers[places[p]].answered(sql_name(f"c{p}")) for p in late}
             cells = selected({**typed, **kept}, inner(cells))
         # NULL where a column is not in the set
         coded = {
-            f"c{p}": self._code(t, sql_name(f"c{p}")) if p in late else call("COALESCE", sql_name(f"c{p}"), number(0))
+            f"c{p}": self._code(t, f"c{p}") if p in late else call("COALESCE", sql_name(f"c{p}"), number(0))
             for p, t in places.items()
         }
         found = [one for p in sorted(late) for one in self._amiss(places[p], p, sql_name(f"c{p}")).items()]

@@ -81,6 +81,8 @@ def number_pattern(decimal: str) -> str:
 
 BITS_64 = 2**62
 BITS_128 = 2**126
+SURE = 9 * 10**15
+"""Up to here a double holds every whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,11 @@ class GridCodes:
     def simple(self) -> bool:
         """Whether the code is the number itself, moved."""
         return self.times == self.by == 1
+
+    @property
+    def sure(self) -> bool:
+        """Whether a double holds every number inside, and 64 bits every intermediate result."""
+        return max(-self.first, self.last) <= SURE and self.narrow
 
     def code(self, number: int) -> int:
         """The code of a number inside, given in units."""
@@ -233,246 +240,237 @@ def unexpected(column: Column) -> TableError:
 
 # -- expressions ------------------------------------------------------------------------------------
 
-SURE = 9 * 10**15
-"""Up to here a double holds every whole number."""
 WIDEST_PRODUCT = 36
 """Up to so many digits, a decimal times a power of ten is exact everywhere."""
 NEITHER = 2
 
 
-def present(column: Column, place: Sql, dialect: Dialect) -> Sql:
-    """Whether there is a value; NaN is none."""
-    held = negated(missing(place))
-    return op(exp.And, held, negated(dialect.is_nan(place))) if column.kind in dialect.nan_kinds else held
+@dataclass(frozen=True, slots=True)
+class ColumnReader:
+    """How the values of an attribute are read from a column, in the SQL of an engine.
 
-
-def written(attribute: Attribute, column: Column, place: Sql) -> Sql:
-    """The value of the column; a text without the blanks around it if the policy says so, NULL if nothing is left."""
-    if column.kind is not Kind.TEXT:
-        return place
-    return call("NULLIF", call("TRIM", place), string("")) if attribute.trim else place
-
-
-def answered(attribute: Attribute, column: Column, place: Sql, dialect: Dialect) -> Sql:
-    """Whether there is a value; in a text, a word for nothing is none either (`_words_for_nothing`)."""
-    text = written(attribute, column, place)
-    held, words = present(column, text, dialect), _words_for_nothing(attribute, column)
-    return op(exp.And, held, negated(among(call("LOWER", call("TRIM", text)), words))) if words else held
-
-
-def _words_for_nothing(attribute: Attribute, column: Column) -> tuple[str, ...]:
-    """The words that mean a missing value in a column: none that is a value, nor any where missing is no value itself.
-
-    Why   where missing values count as one that is listed, `NA` counts as whatever is not listed does.
+    `decimal` are the decimal marks of numbers in text. Every method takes the value in the column, or what was `read`.
     """
-    if column.kind is not Kind.TEXT:
-        return ()
-    match attribute.values:
-        case Integers() | Grid() | Dates():
-            return ABSENT
-        case Categories(labels=labels) if attribute.separate:
-            return tuple(word for word in ABSENT if word not in {label.strip().lower() for label in labels})
-        case Booleans() if attribute.separate:
-            return ABSENT
-        case _:
+
+    attribute: Attribute
+    column: Column
+    dialect: Dialect
+    decimal: str = "."
+
+    @property
+    def held(self) -> Sql:
+        """The value in the column."""
+        return self.dialect.held(self.column)
+
+    def present(self, place: Sql) -> Sql:
+        """Whether there is a value; NaN is none."""
+        held = negated(missing(place))
+        nan = self.column.kind in self.dialect.nan_kinds
+        return op(exp.And, held, negated(self.dialect.is_nan(place))) if nan else held
+
+    def written(self, place: Sql) -> Sql:
+        """The value; a text without the blanks around it if the policy says so, NULL if nothing is left."""
+        trims = self.column.kind is Kind.TEXT and self.attribute.trim
+        return call("NULLIF", call("TRIM", place), string("")) if trims else place
+
+    def answered(self, place: Sql) -> Sql:
+        """Whether there is a value; in a text, a word for nothing is none either (`_words_for_nothing`)."""
+        text = self.written(place)
+        held, words = self.present(text), self._words_for_nothing
+        return op(exp.And, held, negated(among(call("LOWER", call("TRIM", text)), words))) if words else held
+
+    @property
+    def _words_for_nothing(self) -> tuple[str, ...]:
+        """The words that mean a missing value: none that is a value, nor any where missing is no value itself.
+
+        Why   where missing values count as one that is listed, `NA` counts as whatever is not listed does.
+        """
+        if self.column.kind is not Kind.TEXT:
             return ()
+        match self.attribute.values:
+            case Integers() | Grid() | Dates():
+                return ABSENT
+            case Categories(labels=labels) if self.attribute.separate:
+                return tuple(word for word in ABSENT if word not in {label.strip().lower() for label in labels})
+            case Booleans() if self.attribute.separate:
+                return ABSENT
+            case _:
+                return ()
 
+    def read(self, place: Sql) -> Sql:
+        """The value as a number in units, days since 1970, a label or 0/1/2 (neither); NULL if it is none of these."""
+        place, values = self.written(place), self.attribute.values
+        match values:
+            case Integers() | Grid():
+                return self._number(values, place)
+            case Dates():
+                return days(self.column, place, self.dialect, self.attribute.format)
+            case Categories() | Booleans():
+                if self._words_for_nothing:
+                    place = when((self.answered(place), place))
+                return self._label(place) if isinstance(values, Categories) else self._truth(place)
+            case _:
+                assert_never(values)
 
-def read(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, decimal: str = ".") -> Sql:
-    """The value as a number in units, days since 1970, a label or 0/1/2 (neither); NULL if missing or unreadable."""
-    place = written(attribute, column, place)
-    match attribute.values:
-        case Integers() | Grid():
-            return _number(attribute.values, column, place, dialect, decimal)
-        case Dates():
-            return days(column, place, dialect, attribute.format)
-        case Categories() | Booleans():
-            if _words_for_nothing(attribute, column):
-                place = when((answered(attribute, column, place, dialect), place))
-            name_or_truth = _label if isinstance(attribute.values, Categories) else _truth
-            return name_or_truth(column, place, dialect)
-        case _:
-            assert_never(attribute.values)
+    def amiss(self, held: Sql, value: Sql) -> dict[str, Sql]:
+        """Whether a value is missing (m), unreadable (u) or outside (o), given whether there is one and what it is."""
+        return {
+            "m": negated(held),
+            "u": op(exp.And, held, missing(value)),
+            "o": op(exp.And, held, negated(missing(value)), self._outside(value)),
+        }
 
+    def _outside(self, value: Sql) -> Sql:
+        """Whether a value that was read is outside the domain."""
+        match self.attribute.values:
+            case Integers() | Grid() | Dates():
+                codes = self._codes
+                return op(exp.Or, op(exp.LT, value, number(codes.first)), op(exp.GT, value, number(codes.last)))
+            case Categories(labels=labels):
+                return missing(self.dialect.position(value, labels))
+            case Booleans():
+                return op(exp.EQ, value, number(NEITHER))
+            case _:
+                assert_never(self.attribute.values)
 
-def outside(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) -> Sql:
-    """Whether a value that was read is outside the domain."""
-    match attribute.values:
-        case Integers() | Grid() | Dates():
-            codes = codes_of(attribute.values, column, dialect)
-            return op(exp.Or, op(exp.LT, value, number(codes.first)), op(exp.GT, value, number(codes.last)))
-        case Categories():
-            return missing(dialect.position(value, attribute.values.labels))
-        case Booleans():
-            return op(exp.EQ, value, number(NEITHER))
-        case _:
-            assert_never(attribute.values)
-
-
-def amiss(attribute: Attribute, column: Column, held: Sql, value: Sql, dialect: Dialect) -> dict[str, Sql]:
-    """Whether a value is missing (m), unreadable (u) or outside (o), from whether there is one, and as it is read."""
-    beyond = outside(attribute, column, value, dialect)
-    return {
-        "m": negated(held),
-        "u": op(exp.And, held, missing(value)),
-        "o": op(exp.And, held, negated(missing(value)), beyond),
-    }
-
-
-def fractional(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, decimal: str = ".") -> Sql | None:
-    """Whether a number is rounded to a whole one; None where no value of the column can be."""
-    if not isinstance(attribute.values, Integers):
-        return None
-    place, held = written(attribute, column, place), present(column, place, dialect)
-    match column.kind:
-        case Kind.DECIMAL if column.scale:
-            return op(exp.And, held, negated(dialect.matches(_label(column, place, dialect), WHOLE)))
-        case Kind.SINGLE | Kind.DOUBLE:
-            return op(exp.And, held, _uneven(place))
-        case Kind.TEXT:
-            number_there = dialect.matches(place, number_pattern(decimal))
-            return when((number_there, _uneven(dialect.double(_pointed(place, decimal)))), otherwise=exp.false())
-        case _:
+    def fractional(self, place: Sql) -> Sql | None:
+        """Whether a number is rounded to a whole one; None where no value of the column can be."""
+        if not isinstance(self.attribute.values, Integers):
             return None
+        place = self.written(place)
+        held = self.present(place)
+        match self.column.kind:
+            case Kind.DECIMAL if self.column.scale:
+                return op(exp.And, held, negated(self.dialect.matches(self._label(place), WHOLE)))
+            case Kind.SINGLE | Kind.DOUBLE:
+                return op(exp.And, held, _uneven(place))
+            case Kind.TEXT:
+                number_there = self.dialect.matches(place, number_pattern(self.decimal))
+                return when((number_there, _uneven(self.dialect.double(self._pointed(place)))), otherwise=exp.false())
+            case _:
+                return None
+
+    def code(self, value: Sql) -> Sql:
+        """The code of a value that was read, as a BIGINT that is never NULL."""
+        attribute = self.attribute
+        below = number(0 if attribute.other is None else attribute.other)
+        above = number(attribute.values.size - 1 if attribute.other is None else attribute.other)
+        absent = missing(value), number(attribute.missing)
+        match attribute.values:
+            case Integers() | Grid() | Dates():
+                codes = self._codes
+                first, last, inside = codes.first, codes.last, self._numbered(codes, value)
+                if codes.simple and attribute.other is None:  # clamping says it all
+                    return cast(when(absent, otherwise=inside), BIG)
+            case Categories(labels=labels):
+                found = call("COALESCE", self.dialect.position(value, labels), above)
+                return cast(when(absent, otherwise=found), BIG)
+            case Booleans():
+                first, last, inside = 0, 1, value
+            case _:
+                assert_never(attribute.values)
+        low, high = op(exp.LT, value, number(first)), op(exp.GT, value, number(last))
+        return cast(when(absent, (low, below), (high, above), otherwise=inside), BIG)
+
+    @property
+    def _codes(self) -> GridCodes:
+        """The numbering of numbers or days, in the units of `read`. Refuses what the engine cannot number."""
+        values, kind = self.attribute.values, self.column.kind
+        assert isinstance(values, Integers | Grid | Dates)
+        if isinstance(values, Dates):
+            return grid_codes(Integers((values.first - EPOCH).days, (values.last - EPOCH).days), 1)
+        integers = kind in (Kind.INTEGER, Kind.WIDE)
+        digits = 0 if integers else self.column.scale if kind is Kind.DECIMAL else decimals_of_doubles(values)
+        codes = grid_codes(values, 10**digits)
+        if not (self.dialect.wide or codes.narrow or (codes.simple and integers)):
+            raise TableError(
+                "the range is too wide or too fine for this engine",
+                fix="declare a smaller range or a coarser step, or give the table to DuckDB",
+                where=self.column.name,
+            )
+        return codes
+
+    def _number(self, values: Integers | Grid, place: Sql) -> Sql:
+        codes, held, column, dialect = self._codes, self.present(place), self.column, self.dialect
+        match column.kind:
+            case Kind.INTEGER:
+                return cast(place, BIG if codes.narrow else dialect.longest)
+            case Kind.WIDE:
+                return when((held, dialect.whole(place)))
+            case Kind.DECIMAL if column.width + column.scale <= WIDEST_PRODUCT:
+                times = cast(number(10**column.scale), f"DECIMAL({column.scale + 1}, 0)")
+                return when((held, cast(op(exp.Mul, place, times), dialect.longest)))
+            case Kind.DECIMAL:
+                digits = call("REPLACE", cast(place, TEXT), string("."), string(""))
+                return when((held, cast(digits, dialect.longest)))
+            case Kind.SINGLE:  # by way of text: a single 0.1 means one tenth, not the double nearest to it
+                return self._units(held, cast(cast(place, TEXT), DOUBLE), values, codes)
+            case Kind.DOUBLE:
+                return self._units(held, place, values, codes)
+            case Kind.TEXT:
+                matches = dialect.matches(place, number_pattern(self.decimal))
+                units = self._units(matches, dialect.double(self._pointed(place)), values, codes)
+                if codes.sure:
+                    return units
+                exact = cast(place, dialect.longest)  # a double would lose whole numbers
+                return when((dialect.matches(place, WHOLE), exact), otherwise=units)
+            case _:
+                raise unexpected(column)
+
+    def _pointed(self, place: Sql) -> Sql:
+        return place if self.decimal == "." else call("REPLACE", place, string(","), string("."))
+
+    def _units(self, held: Sql, double: Sql, values: Integers | Grid, codes: GridCodes) -> Sql:
+        """A double to the nearest whole number of units, halves up; clamped before, so that nothing overflows.
+
+        Why  the condition is inside, where DuckDB sees that one value is used three times.
+        """
+        digits = decimals_of_doubles(values)
+        most, kind = f"9e{15 - digits}", BIG
+        if not codes.sure:
+            most, kind = (f"{BITS_64}", BIG) if codes.narrow else ("1e38", self.dialect.longest)
+        inside = clamped(double, real(f"-{most}"), real(most))
+        scaled = when((held, op(exp.Mul, inside, real(f"1e{digits}")) if digits else inside))
+        floor = call("FLOOR", scaled)
+        # floor(x + 0.5) would round 0.49999999999999994 up; this way is exact.
+        half = op(exp.GTE, op(exp.Sub, scaled, floor), real("0.5"))
+        return op(exp.Add, cast(floor, kind), when((half, number(1)), otherwise=number(0)))
+
+    def _numbered(self, codes: GridCodes, value: Sql) -> Sql:
+        kind = BIG if codes.narrow else self.dialect.longest
+        inside = cast(clamped(value, number(codes.first), number(codes.last)), kind)
+        if codes.simple:
+            return op(exp.Add, inside, number(codes.plus)) if codes.plus else inside
+        scaled = op(exp.Add, op(exp.Mul, inside, number(codes.times)), number(codes.plus))
+        return self.dialect.quotient(scaled, number(codes.by))
+
+    def _label(self, place: Sql) -> Sql:
+        if self.column.kind is Kind.TEXT:
+            return place
+        spelt, held = self.dialect.spelt(place), self.present(place)
+        match self.column.kind:
+            case Kind.SINGLE | Kind.DOUBLE:  # 1.0 is spelt '1'
+                large = op(exp.GTE, call("ABS", place), real("1e15"))
+                whole = op(exp.EQ, place, call("FLOOR", place)), self.dialect.spelt(cast(place, BIG))
+                return when((negated(held), exp.null()), (large, spelt), whole, otherwise=spelt)
+            case Kind.DECIMAL if self.column.scale:
+                return when((held, trimmed(trimmed(spelt, "0"), ".")))
+            case _:
+                return spelt
+
+    def _truth(self, place: Sql) -> Sql:
+        match self.column.kind:
+            case Kind.BOOLEAN:
+                yes, no = place, negated(place)
+            case Kind.TEXT:
+                yes, no = among(call("LOWER", place), TRUE), among(call("LOWER", place), FALSE)
+            case _:
+                yes, no = op(exp.EQ, place, number(1)), op(exp.EQ, place, number(0))
+        absent = negated(self.present(place)), exp.null()
+        return when(absent, (yes, number(1)), (no, number(0)), otherwise=number(NEITHER))
 
 
 def _uneven(double: Sql) -> Sql:
     """Whether a double is no whole number. Beyond 2^53 all are, and Spark's FLOOR overflows."""
     near = op(exp.LT, call("ABS", double), real("1e16"))
     return op(exp.And, near, op(exp.NEQ, double, call("FLOOR", double)))
-
-
-def code(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) -> Sql:
-    """The code of a value that was read, as a BIGINT that is never NULL."""
-    below = number(0 if attribute.other is None else attribute.other)
-    above = number(attribute.values.size - 1 if attribute.other is None else attribute.other)
-    absent = missing(value), number(attribute.missing)
-    match attribute.values:
-        case Integers() | Grid() | Dates():
-            codes = codes_of(attribute.values, column, dialect)
-            first, last, inside = codes.first, codes.last, _numbered(codes, value, dialect)
-            if codes.simple and attribute.other is None:  # clamping says it all
-                return cast(when(absent, otherwise=inside), BIG)
-        case Categories():
-            found = call("COALESCE", dialect.position(value, attribute.values.labels), above)
-            return cast(when(absent, otherwise=found), BIG)
-        case Booleans():
-            first, last, inside = 0, 1, value
-        case _:
-            assert_never(attribute.values)
-    low, high = op(exp.LT, value, number(first)), op(exp.GT, value, number(last))
-    return cast(when(absent, (low, below), (high, above), otherwise=inside), BIG)
-
-
-def codes_of(values: Integers | Grid | Dates, column: Column, dialect: Dialect) -> GridCodes:
-    """The numbering of a column's numbers or days, in the units of `read`. Refuses what the engine cannot number."""
-    if isinstance(values, Dates):
-        return grid_codes(Integers((values.first - EPOCH).days, (values.last - EPOCH).days), 1)
-    match column.kind:
-        case Kind.INTEGER | Kind.WIDE:
-            codes = grid_codes(values, 1)
-        case Kind.DECIMAL:
-            codes = grid_codes(values, 10**column.scale)
-        case _:
-            codes = grid_codes(values, 10 ** decimals_of_doubles(values))
-    whole = codes.simple and column.kind in (Kind.INTEGER, Kind.WIDE)
-    if not (dialect.wide or codes.narrow or whole):
-        raise TableError(
-            "the range is too wide or too fine for this engine",
-            fix="declare a smaller range or a coarser step, or give the table to DuckDB",
-            where=column.name,
-        )
-    return codes
-
-
-def _number(values: Integers | Grid, column: Column, place: Sql, dialect: Dialect, decimal: str) -> Sql:
-    codes, held = codes_of(values, column, dialect), present(column, place, dialect)
-    match column.kind:
-        case Kind.INTEGER:
-            return cast(place, BIG if codes.narrow else dialect.longest)
-        case Kind.WIDE:
-            return when((held, dialect.whole(place)))
-        case Kind.DECIMAL if column.width + column.scale <= WIDEST_PRODUCT:
-            times = cast(number(10**column.scale), f"DECIMAL({column.scale + 1}, 0)")
-            return when((held, cast(op(exp.Mul, place, times), dialect.longest)))
-        case Kind.DECIMAL:
-            digits = call("REPLACE", cast(place, TEXT), string("."), string(""))
-            return when((held, cast(digits, dialect.longest)))
-        case Kind.SINGLE:  # by way of text: a single 0.1 means one tenth, not the double nearest to it
-            return _units(held, cast(cast(place, TEXT), DOUBLE), values, codes, dialect)
-        case Kind.DOUBLE:
-            return _units(held, place, values, codes, dialect)
-        case Kind.TEXT:
-            return _written(values, codes, place, dialect, decimal)
-        case _:
-            raise unexpected(column)
-
-
-def _written(values: Integers | Grid, codes: GridCodes, place: Sql, dialect: Dialect, decimal: str) -> Sql:
-    double = dialect.double(_pointed(place, decimal))
-    units = _units(dialect.matches(place, number_pattern(decimal)), double, values, codes, dialect)
-    if _sure(codes):
-        return units
-    exact = cast(place, dialect.longest)  # a double would lose whole numbers
-    return when((dialect.matches(place, WHOLE), exact), otherwise=units)
-
-
-def _pointed(place: Sql, decimal: str) -> Sql:
-    return place if decimal == "." else call("REPLACE", place, string(","), string("."))
-
-
-def _sure(codes: GridCodes) -> bool:
-    return max(-codes.first, codes.last) <= SURE and codes.narrow
-
-
-def _units(held: Sql, double: Sql, values: Integers | Grid, codes: GridCodes, dialect: Dialect) -> Sql:
-    """A double to the nearest whole number of units, halves up; clamped before, so that nothing overflows.
-
-    Why  the condition is inside, where DuckDB sees that one value is used three times.
-    """
-    digits = decimals_of_doubles(values)
-    most, kind = f"9e{15 - digits}", BIG
-    if not _sure(codes):
-        most, kind = (f"{BITS_64}", BIG) if codes.narrow else ("1e38", dialect.longest)
-    inside = clamped(double, real(f"-{most}"), real(most))
-    scaled = when((held, op(exp.Mul, inside, real(f"1e{digits}")) if digits else inside))
-    floor = call("FLOOR", scaled)
-    # floor(x + 0.5) would round 0.49999999999999994 up; this way is exact.
-    half = op(exp.GTE, op(exp.Sub, scaled, floor), real("0.5"))
-    return op(exp.Add, cast(floor, kind), when((half, number(1)), otherwise=number(0)))
-
-
-def _numbered(codes: GridCodes, value: Sql, dialect: Dialect) -> Sql:
-    kind = BIG if codes.narrow else dialect.longest
-    inside = cast(clamped(value, number(codes.first), number(codes.last)), kind)
-    if codes.simple:
-        return op(exp.Add, inside, number(codes.plus)) if codes.plus else inside
-    scaled = op(exp.Add, op(exp.Mul, inside, number(codes.times)), number(codes.plus))
-    return dialect.quotient(scaled, number(codes.by))
-
-
-def _label(column: Column, place: Sql, dialect: Dialect) -> Sql:
-    if column.kind is Kind.TEXT:
-        return place
-    spelt, held = dialect.spelt(place), present(column, place, dialect)
-    match column.kind:
-        case Kind.SINGLE | Kind.DOUBLE:  # 1.0 is spelt '1'
-            large = op(exp.GTE, call("ABS", place), real("1e15"))
-            whole = op(exp.EQ, place, call("FLOOR", place)), dialect.spelt(cast(place, BIG))
-            return when((negated(held), exp.null()), (large, spelt), whole, otherwise=spelt)
-        case Kind.DECIMAL if column.scale:
-            return when((held, trimmed(trimmed(spelt, "0"), ".")))
-        case _:
-            return spelt
-
-
-def _truth(column: Column, place: Sql, dialect: Dialect) -> Sql:
-    match column.kind:
-        case Kind.BOOLEAN:
-            yes, no = place, negated(place)
-        case Kind.TEXT:
-            yes, no = among(call("LOWER", place), TRUE), among(call("LOWER", place), FALSE)
-        case _:
-            yes, no = op(exp.EQ, place, number(1)), op(exp.EQ, place, number(0))
-    absent = negated(present(column, place, dialect)), exp.null()
-    return when(absent, (yes, number(1)), (no, number(0)), otherwise=number(NEITHER))

@@ -212,27 +212,28 @@ class Margin:
         """How many cells it has."""
         return math.prod(self.shape(domain))
 
+    def labels(self, split: Split, domain: Domain) -> Ints:
+        """For every value, or bin, of a split the group that it belongs to here: one where it is not split by."""
+        groups, size = dict(self.groups).get(split.name, ()), split.size(domain)
+        if groups is None:
+            return np.arange(size)
+        label = np.zeros(size, np.int64)
+        if groups:
+            label[split.of(np.arange(domain[split.name].size))] = groups
+        return label
+
     def places(self, table: Sequence[Split], domain: Domain) -> Ints:
         """For every cell of a table, row by row, the cell of this margin it adds up into.
 
         Pre  the margin is not finer than the table.
         """
-        mine = dict(self.groups)
-        shape = self.shape(domain)
+        names, shape = [name for name, _ in self.groups], self.shape(domain)
         place = np.zeros([1] * len(table), np.int64)
         for axis, split in enumerate(table):
-            if split.name not in mine:
-                continue
-            groups = mine[split.name]
-            size = split.size(domain)
-            if groups is None:
-                label = np.arange(size)
-            else:
-                label = np.zeros(size, np.int64)
-                label[split.of(np.arange(domain[split.name].size))] = groups
-            position = [name for name, _ in self.groups].index(split.name)
-            stride = int(np.prod(shape[position + 1 :], dtype=np.int64))
-            place = place + stride * label.reshape([-1 if a == axis else 1 for a in range(len(table))])
+            if split.name in names:
+                stride = math.prod(shape[names.index(split.name) + 1 :])
+                label = self.labels(split, domain)
+                place = place + stride * label.reshape([-1 if a == axis else 1 for a in range(len(table))])
         full = tuple(split.size(domain) for split in table)
         return np.asarray(np.broadcast_to(place, full).ravel())
 

@@ -59,6 +59,7 @@ class JunctionTree:
         """A table as one that can be multiplied with that of a part."""
         return table.reshape([self.sizes[place] if place in places else 1 for place in clique])
 
+    @np.errstate(invalid="ignore", over="ignore")
     def propagated(self, terms: Mapping[Places, Floats]) -> dict[Places, Floats]:
         """The share of records in every cell of every part, by belief propagation: inwards, then outwards.
 
@@ -82,8 +83,7 @@ class JunctionTree:
                 there = summed(found[above], above, shared)
                 ratio = np.divide(there, told[clique], out=np.zeros_like(there), where=told[clique] > 0)
                 found[clique] *= self.wide(ratio, shared, clique)
-            with np.errstate(invalid="ignore"):
-                found[clique] /= found[clique].sum()
+            found[clique] /= found[clique].sum()
         return found
 
     def off(

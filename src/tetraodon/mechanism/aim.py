@@ -34,8 +34,9 @@ from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.aim import NOTHING, ChosenTables, Places
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import Query, SyntheticRecords
 from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.query import Query
+from tetraodon.query.synthetic import SyntheticRecords
 
 if TYPE_CHECKING:
     from tetraodon.gate import Permit
@@ -59,17 +60,21 @@ class AdaptiveMarginals(Direct):
     """Noise on tables that are chosen for what is not told yet."""
 
     name = "chosen"
+    answers = (SyntheticRecords,)
     words = "noise on tables chosen round by round"
     adds_noise = False
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Tables chosen without a limit, and such that few of them share an attribute: the better one is planned."""
-        if not isinstance(query, SyntheticRecords):
-            return
+        assert isinstance(query, SyntheticRecords)
         splits = query.linear(policy.domain).by
         sizes = tuple(split.size(policy.domain) for split in splits)
         total = policy.size_is_public
-        free = tuple(place for place, one in enumerate(splits) if total and _is_free(one, policy))
+        free = tuple(
+            place
+            for place, one in enumerate(splits)
+            if total and sensitivity_of(policy.graph, LinearQuery(One(), (one,))).value == 0
+        )
         if len(free) == len(splits):
             return
         if policy.known:
@@ -86,15 +91,7 @@ class AdaptiveMarginals(Direct):
                 yield Strategy(self, (LinearQuery(ChosenTables(splits, sizes, rounds, most, free, total)),))
 
     def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
-        choose = partial(choose_by_score, coins=permit.coins)
-        return draw_tables(
-            contribution_of(measurement.query, ChosenTables),
-            exact,
-            measurement.scale,
-            measurement.noise,
-            permit.noise,
-            choose,
-        )
+        return draw_tables(measurement, exact, permit.noise, partial(choose_by_score, coins=permit.coins))
 
     def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
         """The tables that are farthest off, one after the other."""
@@ -105,31 +102,20 @@ class AdaptiveMarginals(Direct):
         def farthest(scores: Sequence[int], _: Fraction) -> int:
             return int(np.argmax(scores))
 
-        return draw_tables(
-            contribution_of(measurement.query, ChosenTables),
-            exact,
-            measurement.scale,
-            measurement.noise,
-            silent,
-            farthest,
-        )
+        return draw_tables(measurement, exact, silent, farthest)
 
 
 AIM = AdaptiveMarginals()
 
 
-def _is_free(split: Split, policy: Policy) -> bool:
-    return sensitivity_of(policy.graph, LinearQuery(One(), (split,))).value == 0
-
-
-def draw_tables(
-    tables: ChosenTables, counted: Ints, scale: Fraction, law: NoiseLaw, draw: Draw, choose: Choose
-) -> Ints:
+def draw_tables(measurement: Measurement, counted: Ints, draw: Draw, choose: Choose) -> Ints:
     """What is told of a table of records: `counted` has their codes, in bins, and how many have them.
 
     Post  as `query/aim.py` says. Scores are whole: exact counts, and numbers that follow from what was
           told before. Floats are in the latter alone, where they decide about nobody.
     """
+    tables = contribution_of(measurement.query, ChosenTables)
+    scale, law = measurement.scale, measurement.noise
     alone, wide = (scale * wider for wider in tables.wider(law))
     given = []
     for places in tables.given:

@@ -44,11 +44,12 @@ class Branches(OneScale):
     """Totals of the parts that no step joins are exact; what is beyond each step of a tree in a part has noise."""
 
     name = "branches"
+    answers = (Cells,)
     words = "noise along the steps of a tree"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Trees of the pairs of one attribute each, where the totals of their parts are public."""
-        if not isinstance(query.reading(policy.domain), Cells) or not policy.size_is_public:
+        if not policy.size_is_public:
             return
         table = query.table(policy.domain)
         for position, split in enumerate(table):
@@ -89,9 +90,6 @@ class Branches(OneScale):
     @staticmethod
     def _used(at: Scaled, weights: Floats) -> Floats:
         return np.asarray(weights.reshape(len(weights), -1, at.shape[-1]) @ used_of(at.strategy))
-
-    def terms(self, at: Scaled, mask: Bools) -> int:
-        return int(np.abs(mask.reshape(-1, at.shape[-1]).astype(np.int64) @ used_of(at.strategy)).sum())
 
     def box_terms(self, at: Scaled, low: Ends, high: Ends) -> Ints:
         before = np.concatenate([np.zeros_like(used_of(at.strategy)[:1]), np.cumsum(used_of(at.strategy), axis=0)])
@@ -171,11 +169,12 @@ class EdgeNoise(Mechanism):
     """Noise that flows from cell to cell: what a step moves, and nothing more, is hidden in it."""
 
     name = "edges"
+    answers = (EveryRectangle,)
     words = "noise along the steps of the map"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Flows with the best borders of those tried, where all steps are along the map and the total is public."""
-        if not isinstance(query.reading(policy.domain), EveryRectangle) or policy.known:
+        if policy.known:
             return
         table = query.table(policy.domain)
         names = (table[0].name, table[1].name)
@@ -190,7 +189,10 @@ class EdgeNoise(Mechanism):
             both = [Measurement(one, Fraction(cost)) for one, cost in zip(running, far, strict=True)]
             together = certify_measurements(policy.graph, both).epsilon > 1
             noise = _shared(lines, sizes, [float(cost) for cost in far]) if together else [Fraction(c) for c in far]
-            first, second = (_louder(line, times) for line, times in zip(lines, noise, strict=True))
+            first, second = (
+                FlowLine(line.size, line.steps * times, line.width, line.smooth * times)
+                for line, times in zip(lines, noise, strict=True)
+            )
             yield Strategy(self, (LinearQuery(Flows(names, first, second)),), (total,), table)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
@@ -343,10 +345,6 @@ def _range_error(side: Side, steps: Floats, smooth: Floats) -> Floats:
     values = np.append(0.0, side.values)
     precise = (steps[:, None] ** 2 + smooth[:, None] ** 2 * values) / 2
     return np.asarray((side.asked / precise).sum(axis=1))
-
-
-def _louder(line: FlowLine, times: Fraction) -> FlowLine:
-    return FlowLine(line.size, line.steps * times, line.width, line.smooth * times)
 
 
 def _shared(lines: Sequence[FlowLine], sizes: Sequence[int], far: Sequence[float]) -> list[Fraction]:

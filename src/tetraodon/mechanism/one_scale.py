@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +17,17 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.consistency import Margin, common_coarsening
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths, reading_of
+from tetraodon.mechanism.strategy import (
+    AskedPairs,
+    Ends,
+    Measured,
+    Mechanism,
+    Scaled,
+    Strategy,
+    asked_along,
+    lengths,
+    reading_of,
+)
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_graph import JointMetric, Regions
 from tetraodon.policy.known import Marginal, known_query
@@ -44,8 +54,11 @@ class OneScale(Mechanism):
         """The most terms that one answer adds up, for a bound that holds for each answer."""
 
     def terms(self, at: Scaled, mask: Bools) -> int:
-        """The terms that the sum over a mask needs."""
-        raise self.no_table()
+        """The terms that the sum over a mask needs: each is in it once, or taken away once."""
+        parts = self.parts(at, mask.reshape(1, -1).astype(np.float64))
+        if parts is None:
+            raise self.no_table()
+        return round(sum(float(np.abs(part).sum()) for part in parts))
 
     def box_terms(self, at: Scaled, low: Ends, high: Ends) -> Ints:
         """The terms that sums over boxes need: here one by one."""
@@ -162,9 +175,6 @@ class Exact(Mechanism):
         """A strategy without its noise."""
         return Strategy(self, (), (*strategy.noisy, *strategy.exact), strategy.table, among=strategy.among)
 
-    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
-        yield from ()
-
     def expected_error(self, query: Query, at: Scaled) -> float:
         return 0.0
 
@@ -203,6 +213,15 @@ def free_totals(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, 
         return free
     every = dict.fromkeys((*free, *known_totals(table, policy)))
     return tuple(query for query in every if _is_still(query, policy))
+
+
+def exact_totals(
+    by: tuple[Split, ...], table: tuple[Split, ...], policy: Policy
+) -> tuple[LinearQuery, tuple[LinearQuery, ...], bool]:
+    """The totals by some attributes, all totals that may be told exactly, and whether the former are among these."""
+    totals, free = LinearQuery(One(), by), free_totals(table, policy)
+    known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
+    return totals, (totals, *(query for query in free if query != totals)) if known else free, known
 
 
 def _is_still(query: LinearQuery, policy: Policy) -> bool:
@@ -247,18 +266,13 @@ def known_totals(table: Sequence[Split], policy: Policy) -> tuple[LinearQuery, .
     """
     whole = Margin.of(table)
     found = [known_query(entry, policy.domain).by for entry in policy.known if isinstance(entry.fact, Marginal)]
-    margins = dict.fromkeys(whole.meet(Margin.of(by)) for by in found)
-    return tuple(LinearQuery(One(), _splits(dict(margin.groups), table)) for margin in margins)
+    queries = []
+    for groups in dict.fromkeys(whole.meet(Margin.of(by)).groups for by in found):
+        kept = [(split, dict(groups)[split.name]) for split in table if split.name in dict(groups)]
+        by = (split if bins in (None, split.bins) else Split(split.name, bins) for split, bins in kept)
+        queries.append(LinearQuery(One(), tuple(by)))
+    return tuple(queries)
 
-
-def _splits(groups: Mapping[str, tuple[int, ...] | None], table: Sequence[Split]) -> tuple[Split, ...]:
-    """A margin of a table as splits, in the order of the table, and as there where it is as fine."""
-    kept = [split for split in table if split.name in groups]
-    return tuple(s if groups[s.name] in (None, s.bins) else Split(s.name, groups[s.name]) for s in kept)
-
-
-# -- identity: noise on every cell of a table --------------------------------------------------------
-# Noise on every cell of a table ([HMD14] Thm 5.1), with known totals.
 
 # -- known share ------------------------------------------------------------------------------------
 # How much of the noise on single cells falls away because totals of some cells are known exactly.
@@ -268,12 +282,11 @@ def _splits(groups: Mapping[str, tuple[int, ...] | None], table: Sequence[Split]
 
 Groups: TypeAlias = Ints
 """For every value of an attribute of a table, the group of values that it is known together with."""
-Asked: TypeAlias = Callable[[Groups], Fraction]
-"""The mean, over the questions about one attribute, of what is left of them in a table of such groups: the sum over
-groups of (values asked about)^2 / (values)."""
 
 
-def known_share(table: Sequence[Split], exact: Iterable[LinearQuery], asked: Sequence[Asked], domain: Domain) -> float:
+def known_share(
+    table: Sequence[Split], exact: Iterable[LinearQuery], asked: Sequence[AskedPairs], domain: Domain
+) -> float:
     """The mean variance that known totals take from the answers, in multiples of the variance of one cell.
 
     Pre   `exact` are tables of counts, coarser than `table`; `asked` has one entry for each split of it.
@@ -288,34 +301,18 @@ def known_share(table: Sequence[Split], exact: Iterable[LinearQuery], asked: Seq
             both = before.meet(margin)
             change[both] = change.get(both, 0) - times
         signed = {one: signed.get(one, 0) + change.get(one, 0) for one in signed | change}
-    taken = Fraction(0)
+    taken = 0.0
     for margin, times in signed.items():
         if times:
-            parts = zip(asked, groups_of(margin, table, domain), strict=True)
-            taken += times * math.prod((of(groups) for of, groups in parts), start=Fraction(1))
-    return float(taken)
-
-
-def groups_of(margin: Margin, table: Sequence[Split], domain: Domain) -> list[Groups]:
-    """A margin as groups of the values of each attribute of a table."""
-    return [_labels(dict(margin.groups), split, domain) for split in table]
-
-
-def _labels(groups: dict[str, tuple[int, ...] | None], split: Split, domain: Domain) -> Groups:
-    size = split.size(domain)
-    if split.name not in groups:
-        return np.zeros(size, np.int64)
-    label = np.arange(size)
-    if (coarse := groups[split.name]) is not None:
-        label[split.of(np.arange(domain[split.name].size))] = coarse
-    return label
+            taken += times * math.prod(a.mean(margin.labels(s, domain)) for a, s in zip(asked, table, strict=True))
+    return taken
 
 
 def _commuting(margins: Sequence[Margin], table: Sequence[Split], domain: Domain) -> list[Margin]:
     """The finest margins, each only if its projection commutes with those before it."""
     kept: list[tuple[Margin, list[Groups]]] = []
     for margin in sorted(dict.fromkeys(margins), key=lambda one: -one.cells(domain)):
-        here = groups_of(margin, table, domain)
+        here = [margin.labels(split, domain) for split in table]
         if not any(one.meet(margin) == margin for one, _ in kept) and all(
             _independent(a, b) for _, other in kept for a, b in zip(here, other, strict=True)
         ):
@@ -338,73 +335,13 @@ def _independent(a: Groups, b: Groups) -> bool:
     return np.array_equal(both[place] * sizes[2], sizes[0] * sizes[1])
 
 
-# -- what is asked of one attribute ------------------------------------------------------------
-
-
-def each_value(groups: Groups) -> Fraction:
-    """Every value by itself."""
-    return Fraction(int(groups.max()) + 1, len(groups))
-
-
-def each_prefix(groups: Groups) -> Fraction:
-    """Every running count.
-
-    Why   in one group of N values the mean of k^2 / N over k up to N has a closed form, which needs no room.
-    """
-    size = len(groups)
-    if not groups.any():
-        return Fraction((size + 1) * (2 * size + 1), 6 * size)
-    members = np.bincount(groups)[groups]
-    return Fraction(float(np.mean(np.cumsum((2 * _rank_within(groups) + 1) / members))))
-
-
-def each_range(groups: Groups) -> Fraction:
-    """Every range.
-
-    Why   with S(p) the number of members below p, the sum over ranges of (S(h) - S(l))^2 is
-          (N + 1) sum S^2 - (sum S)^2 over the N + 1 points between values. In one group that has a closed form.
-    """
-    size = len(groups)
-    if not groups.any():
-        return Fraction((size + 1) * (size + 2), 6 * size)
-    after = size - np.arange(size)
-    members = np.bincount(groups).astype(float)
-    squares = np.bincount(groups, weights=(2.0 * _rank_within(groups) + 1) * after)
-    sums = np.bincount(groups, weights=after.astype(float))
-    return Fraction(float(np.sum(((size + 1) * squares - sums**2) / members)) / (size * (size + 1) / 2))
-
-
-def named_ranges(ends: Sequence[tuple[int, int]]) -> Asked:
-    """Some ranges, given by their codes."""
-
-    def asked(groups: Groups) -> Fraction:
-        members = np.bincount(groups)
-        return sum((_one_range(groups[low : high + 1], members) for low, high in ends), Fraction(0)) / len(ends)
-
-    return asked
-
-
-def _one_range(inside: Groups, members: Groups) -> Fraction:
-    taken = np.bincount(inside, minlength=len(members))
-    by_size = {int(m): int((taken[members == m] ** 2).sum()) for m in np.unique(members)}
-    return sum((Fraction(squares, m) for m, squares in by_size.items()), Fraction(0))
-
-
-def _rank_within(groups: Groups) -> Groups:
-    order = np.argsort(groups, kind="stable")
-    starts = np.searchsorted(groups[order], groups[order])
-    rank = np.empty(len(groups), np.int64)
-    rank[order] = np.arange(len(groups)) - starts
-    return rank
-
-
 # -- identity ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Identity(OneScale):
-    """Sums add up cells. Where a group's total is known, the noise of the cells outside a sum may be used instead of
-    that inside, whichever is less.
+    """Noise on every cell of a table ([HMD14] Thm 5.1). Sums add up cells. Where a group's total is known, the noise of
+    the cells outside a sum may be used instead of that inside, whichever is less.
     """
 
     name = "identity"
@@ -418,23 +355,9 @@ class Identity(OneScale):
 
     def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
         """Answers add up cells, less what totals that are known exactly take from the noise in them."""
-        sizes = [split.size(domain) for split in strategy.table]
-        others = [each_value] * (len(sizes) - 1)
-        asked: list[Asked]
-        match reading_of(query, domain):
-            case Cells():
-                whole, asked = 1.0, [*others, each_value]
-            case EveryRectangle():
-                whole, asked = math.prod((size + 2) / 3 for size in sizes), [each_range] * len(sizes)
-            case RunningCounts():
-                whole, asked = (sizes[-1] + 1) / 2, [*others, each_prefix]
-            case ListedRanges(ends):
-                whole, asked = sum(high - low + 1 for low, high in ends) / len(ends), [*others, named_ranges(ends)]
-            case EveryRange():
-                whole, asked = (sizes[-1] + 2) / 3, [*others, each_range]
-            case _ as never:
-                assert_never(never)
-        return whole - known_share(strategy.table, strategy.exact, asked, domain)
+        asked = asked_along(reading_of(query, domain), [split.size(domain) for split in strategy.table])
+        whole = math.prod(one.whole for one in asked)
+        return max(whole - known_share(strategy.table, strategy.exact, asked, domain), 0.0)
 
     def most_terms(self, query: Query, at: Scaled) -> int:
         whole = any(not one.by for one in at.strategy.exact)
@@ -556,15 +479,9 @@ class Ordered(OneScale):
             if not wanted or split.bins is not None or not attribute.ordered or attribute.size < 2:
                 continue
             by = (*table[:position], *table[position + 1 :])
-            totals = LinearQuery(One(), by)
+            totals, exact, known = exact_totals(by, table, policy)
             running = LinearQuery(Prefix(attribute.name, attribute.size, attribute.size - 1), by)
-            known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
-            free = free_totals(table, policy)
-            if known:
-                exact = (totals, *(query for query in free if query != totals))
-                yield Strategy(self, (running,), exact, (*by, split))
-            else:
-                yield Strategy(self, (running, totals), free, (*by, split))
+            yield Strategy(self, (running,) if known else (running, totals), exact, (*by, split))
 
     def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
         attribute = domain[strategy.table[-1].name]
@@ -618,10 +535,6 @@ class Ordered(OneScale):
         """How much of each running count is in a weighted sum of cells, the totals last."""
         lines = weights.reshape(len(weights), -1, at.shape[-1])
         return np.asarray(lines - np.append(lines[..., 1:], np.zeros_like(lines[..., :1]), axis=-1))
-
-    def terms(self, at: Scaled, mask: Bools) -> int:
-        step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
-        return int(np.abs(step[..., :-1] if _total_is_known(at.strategy) else step).sum())
 
     def box_terms(self, at: Scaled, low: Ends, high: Ends) -> Ints:
         open_end = (high[-1] < at.shape[-1] - 1) | (not _total_is_known(at.strategy))

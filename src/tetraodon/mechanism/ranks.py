@@ -25,18 +25,17 @@ class ByRank(Mechanism):
     """A value's rank moves by one where a record moves past it, however many values there are."""
 
     name = "ranks"
+    answers = (RunningCounts,)
     words = "values chosen by their ranks"
     tells_answers = True
     adds_noise = False
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
-        match query.reading(policy.domain):
-            case RunningCounts(shares) if 1 <= len(shares) <= MOST_SHARES:
-                *by_splits, split = query.table(policy.domain)
-            case _:
-                return
+        reading = query.reading(policy.domain)
+        shares = reading.shares if isinstance(reading, RunningCounts) else ()
+        *by_splits, split = query.table(policy.domain)
         attribute, by = policy.domain[split.name], tuple(by_splits)
-        if attribute.size > MOST_VALUES or policy.known:
+        if not 1 <= len(shares) <= MOST_SHARES or attribute.size > MOST_VALUES or policy.known:
             return
         totals = LinearQuery(One(), by)
         known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0

@@ -67,5 +67,5 @@ def proposals(
     asked = policy if among is None else policy_among(among, policy)
     for mechanism in tuple(MECHANISMS.values()):
         if mechanism.usual or not usual:
-            for strategy in mechanism.propose(query, asked):
+            for strategy in mechanism.proposals(query, asked):
                 yield replace(strategy, among=among)

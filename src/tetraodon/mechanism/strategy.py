@@ -31,7 +31,16 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.contribution import Among, One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.query import MeasuredSum, Query, Reading
+from tetraodon.query.query import (
+    Cells,
+    EveryRange,
+    EveryRectangle,
+    ListedRanges,
+    MeasuredSum,
+    Query,
+    Reading,
+    RunningCounts,
+)
 from tetraodon.query.records_where import RecordsWhere
 from tetraodon.wording import listing
 
@@ -124,6 +133,10 @@ class Strategy:
         """What the records can be like that it is about."""
         return domain if self.among is None else self.among.inside
 
+    def at(self, scale: Fraction, domain: Domain) -> Scaled:
+        """The same at a scale of noise, given what all records can be like."""
+        return Scaled(self, scale, self.inside(domain))
+
     def scales(self, scale: Fraction) -> tuple[Fraction, ...]:
         """The scale of every noisy query's noise, given the common one."""
         return tuple(scale * weight for weight in self.weights) or (scale,) * len(self.noisy)
@@ -182,6 +195,7 @@ class Mechanism(ABC):
 
     name:          its word in documents.
     words:         what a plan calls it, in a few words.
+    answers:       the readings of tables, or the kinds of question, that it is for, where it names any.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
     adds_noise:    whether its measurements would be the truth without noise; otherwise they are drawn in another way,
                    and how far off an answer is depends on the data more than `expected_error` can know.
@@ -196,6 +210,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     words: ClassVar[str]
+    answers: ClassVar[tuple[type, ...]] = ()
     tells_answers: ClassVar[bool] = False
     adds_noise: ClassVar[bool] = True
     about_order: ClassVar[bool] = False
@@ -210,9 +225,15 @@ class Mechanism(ABC):
 
     # -- before any data is seen --------------------------------------------------------------------
 
-    @abstractmethod
-    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+    def proposals(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Strategies that could answer a query under a policy, none of them certified yet."""
+        asked = query, query.reading(policy.domain)
+        meant = not self.answers or any(isinstance(one, self.answers) for one in asked)
+        return self.propose(query, policy) if meant else iter(())
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        """The same for a query that it `answers`: none, where other rooms propose it."""
+        return iter(())
 
     @abstractmethod
     def expected_error(self, query: Query, at: Scaled) -> float:
@@ -289,8 +310,18 @@ class Mechanism(ABC):
     # -- how far sums of cells can be off ---------------------------------------------------------------
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it."""
-        raise self.no_table()
+        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it.
+
+        Here from how much of each noisy number is in the sum.
+        """
+        rows, law = mask.reshape(1, -1).astype(np.float64), at.strategy.noise
+        parts = self.parts(at, rows)
+        if parts is None:
+            raise self.no_table()
+        variance = max(float((rows * self.covariance_times(at, rows)).sum()), 0.0) * at.above_discrete
+        scales = zip(parts, self.part_scales(at), strict=True)
+        largest = max(float(np.abs(part).max(initial=0.0)) * float(scale) for part, scale in scales)
+        return float(law.reach(np.array([variance]), np.array([largest]), confidence)[0])
 
     def is_certain(self, at: Scaled, mask: Bools) -> bool:
         """Whether no noise is left in that sum."""
@@ -323,7 +354,7 @@ class Mechanism(ABC):
         """What is said of the mask of each box, for every kind of box once."""
         ends = np.stack(np.broadcast_arrays(*low, *high), axis=-1)
         kinds, which = np.unique(ends.reshape(-1, ends.shape[-1]), axis=0, return_inverse=True)
-        found = [of(_box(at.shape, kind.tolist())) for kind in kinds]
+        found = [of(box_mask(at.shape, *np.split(kind, 2))) for kind in kinds]
         return np.array(found, np.float64)[which.ravel()].reshape(ends.shape[:-1])
 
     def no_table(self) -> QueryError:
@@ -331,10 +362,9 @@ class Mechanism(ABC):
         return QueryError(f"{self.name} noise leaves no table of counts", fix="ask an item that is a table")
 
 
-def _box(shape: tuple[int, ...], ends: list[int]) -> Bools:
-    """The cells of a box, given its low ends and then its high ends."""
+def box_mask(shape: tuple[int, ...], low: Sequence[int] | Ints, high: Sequence[int] | Ints) -> Bools:
+    """The cells of a box, both ends included."""
     mask = np.zeros(shape, np.bool_)
-    low, high = ends[: len(shape)], ends[len(shape) :]
     mask[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = True
     return mask
 
@@ -365,3 +395,97 @@ def reading_of(query: Query, domain: Domain) -> Reading:
     reading = query.reading(domain)
     assert reading is not None
     return reading
+
+
+# -- asked pairs ------------------------------------------------------------------------------------
+# What is asked of the values of an attribute, as a matrix W'W: for every pair, how many answers hold both.
+
+
+@dataclass(frozen=True)
+class AskedPairs:
+    """W'W for a question about an attribute of some `size`; written out only where ranges are listed.
+
+    Why   values i <= j are both in n - j running counts, and in (i + 1)(n - j) ranges: a product of one factor for each
+          end, so that multiplying by it takes two running sums.
+    """
+
+    reading: Cells | RunningCounts | EveryRange | ListedRanges
+    size: int
+
+    def times(self, rows: Floats) -> Floats:
+        """Every row times W'W."""
+        if isinstance(self.reading, ListedRanges):
+            return np.asarray(rows @ self._written)
+        before, after = self._factors
+        below = np.cumsum(rows * before, axis=1)
+        above = np.cumsum((rows * after)[:, ::-1], axis=1)[:, ::-1]
+        return np.asarray(below * after + (above - rows * after) * before)
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """How many answers hold each value."""
+        if isinstance(self.reading, ListedRanges):
+            return np.diag(self._written)
+        before, after = self._factors
+        return before * after
+
+    @property
+    def whole(self) -> float:
+        """How many values an answer holds, on average."""
+        if isinstance(self.reading, ListedRanges):
+            return sum(high - low + 1 for low, high in self.reading.ends) / len(self.reading.ends)
+        return {Cells: 1.0, RunningCounts: (self.size + 1) / 2, EveryRange: (self.size + 2) / 3}[type(self.reading)]
+
+    def mean(self, groups: Ints) -> float:
+        """The mean, over the answers, of what is left of them in a table of groups of values: the sum over groups of
+        (values asked about)^2 / (values).
+        """
+        size, members = self.size, np.bincount(groups)
+        match self.reading:
+            case Cells():
+                return len(members) / size
+            case ListedRanges(ends):
+                taken = (np.bincount(groups[low : high + 1], minlength=len(members)) for low, high in ends)
+                return sum(float((one**2 / members).sum()) for one in taken) / len(ends)
+            case RunningCounts() if len(members) == 1:  # many values need no room
+                return (size + 1) * (2 * size + 1) / (6 * size)
+            case EveryRange() if len(members) == 1:
+                return (size + 1) * (size + 2) / (6 * size)
+        order = np.argsort(groups, kind="stable")
+        before, after = (factor[order] for factor in self._factors)
+        running = np.append(0.0, np.cumsum(before))
+        first = np.append(0, np.cumsum(members))[groups[order]]
+        both = after * (2 * (running[1:] - running[first]) - before)
+        answers = size * (size + 1) / 2 if isinstance(self.reading, EveryRange) else size
+        return float((both / members[groups[order]]).sum()) / answers
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats]:
+        codes = np.arange(self.size, dtype=np.float64)
+        return (codes + 1 if isinstance(self.reading, EveryRange) else np.ones(self.size)), self.size - codes
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Sums of values, a row of weights each, that ask on average what the answers do."""
+        codes = np.arange(self.size)
+        match self.reading:
+            case Cells():
+                return np.eye(self.size)
+            case RunningCounts():
+                return np.tri(self.size)
+            case ListedRanges(ends):
+                return np.array([(low <= codes) & (codes <= high) for low, high in ends], np.float64)
+            case EveryRange():  # as many rows as there are values, of which W'W is that of very many ranges
+                pairs = self.times(np.eye(self.size))
+                return np.asarray(np.linalg.cholesky(pairs * 2 / (self.size + 1)).T)
+
+    @cached_property
+    def _written(self) -> Floats:
+        return self.rows.T @ self.rows
+
+
+def asked_along(reading: Reading, sizes: Sequence[int]) -> list[AskedPairs]:
+    """What is asked along each side of a table: all answers are products of one for each side."""
+    if isinstance(reading, EveryRectangle):
+        return [AskedPairs(EveryRange(), size) for size in sizes]
+    return [*(AskedPairs(Cells(), size) for size in sizes[:-1]), AskedPairs(reading, sizes[-1])]

@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
 from tetraodon.domain.domain import MISSING
+from tetraodon.domain.values import TreeLevel
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
 from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.attackers import (
@@ -46,11 +47,11 @@ from tetraodon.policy.attribute_graph import (
     WithinOrMissing,
     WithinShare,
 )
-from tetraodon.policy.category_tree import branches_of, categories_of
 from tetraodon.policy.document import (
     KEYS,
     TABLE,
     AttributeSection,
+    Branches,
     ItemSection,
     PolicyDocument,
     Rule,
@@ -73,6 +74,7 @@ from tetraodon.policy.policy import USUAL_LENGTH, Item, NamesItem, OpenText
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
 from tetraodon.policy.section import (
     AttackersSection,
+    BlocksOf,
     ChainSection,
     ChancesSection,
     KnownSection,
@@ -177,6 +179,39 @@ def _values(section: AttributeSection) -> Values:
             if not section.boolean:
                 raise PolicyError("`boolean: false` says nothing", fix="write `boolean`")
             return Booleans()
+
+
+def categories_of(paths: Sequence[Branches], names: Sequence[str]) -> Categories:
+    """The categories of a tree, with its levels, the coarsest first; without names they are `level 1` and so on."""
+    depth = len(paths[0]) - 1
+    called = tuple(names) or tuple(f"level {number + 1}" for number in range(depth))
+    if len(called) != depth or len(set(called)) < depth:
+        raise PolicyError(
+            f"this tree has {depth} levels above its values, and `levels` does not name each of them once",
+            fix=f"write {depth} names, the coarsest level first, or leave `levels` out",
+        )
+    for level in range(depth):
+        above = {path[: level + 1] for path in paths}
+        if len({path[level] for path in above}) < len(above):
+            raise PolicyError(
+                f"two branches at {called[level]} share a name", fix="give each branch of a level a name of its own"
+            )
+    levels = tuple(TreeLevel(name, tuple(path[n] for path in paths)) for n, name in enumerate(called))
+    return Categories(tuple(path[-1] for path in paths), levels=levels)
+
+
+def branches_of(attribute: Attribute, level: str) -> tuple[int, ...]:
+    """The branch of each value, at a level of an attribute's tree."""
+    if attribute.separate:
+        raise Refused(
+            f"missing values of {attribute.name} stand apart, and are in no branch of its tree",
+            fix="list groups of values, or write `missing:` one of the other values",
+        )
+    places = {one.name: one.places for one in attribute.levels}
+    if level not in places:
+        fix = did_you_mean(level, places) if places else "declare it as {tree: {East: [ON, QC], West: [BC]}}"
+        raise PolicyError(f"{attribute.name} has no level {level!r}", fix=fix)
+    return places[level]
 
 
 def _labels(labels: Sequence[str]) -> tuple[str, ...]:
@@ -832,8 +867,8 @@ def _item(section: ItemSection, graph: SecretGraph, rows_each: int) -> Item:
     part = records_where(section.condition, (), graph.domain)
     query = kind.read(written, DeclaredValues(graph, graph.domain if part is None else part.inside, rows_each))
     heading = section.title or "", section.notes
-    error = None if section.error is None else section.error.target()
-    item = Item(section.name, query, section.share, written.get("whole", False), *heading, section.condition, error)
+    whole = written.get("whole", False)
+    item = Item(section.name, query, section.share, whole, *heading, section.condition, section.error)
     if (those := item.among(graph.domain)) is not None:
         if not query.of_parts:
             raise Refused(f"`{section.kind}` is about all records", fix="leave `where` out, or use it with mean")
@@ -1039,7 +1074,7 @@ def _fact(section: KnownSection, domain: Domain) -> Fact:
             return _rectangle(section, domain)
 
 
-def _marginal(names: Sequence[str], bins: dict[str, list[list[str]]], domain: Domain) -> Marginal:
+def _marginal(names: Sequence[str], bins: BlocksOf, domain: Domain) -> Marginal:
     if not names or len(set(names)) < len(names):
         raise PolicyError("a known marginal does not name each attribute once", fix="write {marginal: [sex, region]}")
     for name in bins:

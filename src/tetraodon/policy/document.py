@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,9 +11,8 @@ from pydantic import Field, PlainValidator, WithJsonSchema, create_model, model_
 
 from tetraodon.errors import QueryError
 from tetraodon.policy.adversary import AdversarySection, PriorSection
-from tetraodon.policy.category_tree import Tree
 from tetraodon.policy.joint_graph import Metric
-from tetraodon.policy.publication import ErrorEntry, ErrorSection, PublisherSection
+from tetraodon.policy.publication import ErrorEntry, ErrorTarget, Publisher
 from tetraodon.policy.section import (
     AttackersEntry,
     AttackersSection,
@@ -35,10 +34,10 @@ from tetraodon.policy.section import (
     Truth,
     Whole,
     refuse,
-    shown,
+    words,
 )
-from tetraodon.query.kinds import KINDS, Query
-from tetraodon.query.query import Key
+from tetraodon.query.kinds import KINDS
+from tetraodon.query.query import Key, Query
 
 # -- item section -----------------------------------------------------------------------------------
 # The shape of one entry of the `release` list of a policy file: the keys of every kind of question together.
@@ -179,6 +178,49 @@ class IndividualsSection(Section):
         return self.at_most or self.secret or 1
 
 
+# A tree is `{East: [ON, QC], West: {Coast: [BC], ...}}`; in normal form maps are lists of pairs, whose order survives
+# wherever keys are sorted.
+TREE_FIX = (
+    "write {East: [ON, QC], West: [BC, AB]}, deeper where you need it, and every list of values as deep as the others"
+)
+Branches = tuple[str, ...]
+"""A value of a tree, below the names of its branches, the coarsest first."""
+
+
+def read_tree(value: object) -> tuple[Branches, ...]:
+    """The values of a tree in their order, each below the names of its branches.
+
+    >>> read_tree({"East": ["ON", "QC"], "West": ["BC"]})
+    (('East', 'ON'), ('East', 'QC'), ('West', 'BC'))
+    """
+    found = tuple(_leaves(value, ()))
+    if len({len(path) for path in found}) != 1 or len(found[0]) < 2:
+        refuse("the branches of this tree are not equally deep, or there are none", TREE_FIX)
+    return found
+
+
+def _leaves(value: object, above: Branches) -> Iterator[Branches]:
+    if len(above) > 10:
+        refuse("this tree is too deep", "write at most ten levels")
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        yield from ((*above, label) for label in value)
+        return
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    if not isinstance(pairs, list) or not pairs:
+        refuse("this is no tree of categories", TREE_FIX)
+    names = [pair[0] for pair in pairs if isinstance(pair, list | tuple) and pair]
+    if len({str(name) for name in names}) < len(names):
+        refuse("two branches share a name", "give each branch of a level a name of its own")
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str) or not pair[0].strip():
+            refuse("this is no tree of categories", TREE_FIX)
+        yield from _leaves(pair[1], (*above, pair[0]))
+
+
+_TREE_SCHEMA = {"anyOf": [{"type": "object", "minProperties": 1}, {"type": "array", "minItems": 1}]}
+Tree = Annotated[tuple[Branches, ...], PlainValidator(read_tree), WithJsonSchema(_TREE_SCHEMA)]
+
+
 class AttributeSection(Section):
     """The public set of values of one column."""
 
@@ -250,32 +292,16 @@ class TableHints(Section):
 # -- short forms -------------------------------------------------------------------------------
 
 
-def _words(forms: dict[str, object], example: str) -> Callable[[object], object]:
-    """Expands a word into its long form."""
-
-    def expand(value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        if value not in forms:
-            refuse(
-                f"{shown(value)} is not understood here",
-                f"write {'; or '.join([*([' or '.join(forms)] if forms else []), example])}",
-            )
-        return forms[value]
-
-    return expand
-
-
-_individuals = _words({ONE_ROW_EACH: None}, "{key: person_id, at most: 3 rows}")
-_attribute_word = _words({"boolean": {"boolean": "true"}}, "{integer: [0, 120]}, or [Female, Male]")
-_secret = _words(
+_individuals = words({ONE_ROW_EACH: None}, "{key: person_id, at most: 3 rows}")
+_attribute_word = words({"boolean": {"boolean": "true"}}, "{integer: [0, 120]}, or [Female, Male]")
+_secret = words(
     {word: {word: "true"} for word in ("everything", "public")}, "{within: 5}, {blocks: ...} or {pairs: ...}"
 )
-_together = _words(
+_together = words(
     {ONE_AT_A_TIME: {"at most": "1"}, ALL_AT_ONCE: {}}, "{at most: 2}, or {metric: l1, over: ..., within: ...}"
 )
-_secrets = _words({}, f"{NONE_BUT_PRESENCE}, or {{age: {{within: 5}}}}")  # that one `only_presence` has read before
-_rule = _words({NOTHING: {"none": "true"}}, "{secrets: {age: {within: 5}}}")
+_secrets = words({}, f"{NONE_BUT_PRESENCE}, or {{age: {{within: 5}}}}")  # that one `only_presence` has read before
+_rule = words({NOTHING: {"none": "true"}}, "{secrets: {age: {within: 5}}}")
 
 
 def _attribute(value: object) -> object:
@@ -333,7 +359,7 @@ class PolicyDocument(Section):
     dataset: Text
     population: Text | None = None
     title: Text | None = None
-    publisher: PublisherSection = Field(default_factory=PublisherSection)
+    publisher: Publisher = Field(default_factory=Publisher)
     individuals: Annotated[IndividualsSection | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None
     presence: Literal["public", "secret"] = "secret"
     attributes: Annotated[dict[Text, AttributeEntry], Short(_attributes, _NAMED_LIST)]
@@ -352,7 +378,7 @@ class PolicyDocument(Section):
 
 
 SECTIONS: dict[str, type[Section]] = {
-    "publisher": PublisherSection,
+    "publisher": Publisher,
     "individuals": IndividualsSection,
     "attributes": AttributeSection,
     "secrets": SecretSection,
@@ -379,7 +405,7 @@ def section_at(path: Sequence[str | int]) -> type[Section]:
     if path[:2] == ("secrets", TABLE) and len(path) != 3:
         return ChancesSection if len(path) > 2 else TableSecretSection
     if path[0] == "release" and path[-1] == "error":
-        return ErrorSection
+        return ErrorTarget
     if path[0] in ("attackers", "adversary") and path[-1] in INNER:
         return INNER[str(path[-1])]
     return SECTIONS[str(path[0])]

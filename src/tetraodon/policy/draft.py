@@ -10,13 +10,13 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from tetraodon.database_url import may_hold_password, table_of
+from tetraodon.display import Sentences
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.csv_table import CsvFormat, examine
 from tetraodon.engine.open_table import ADDRESSES, CSV, Source, is_query, local_path, opened, read_query
@@ -34,118 +34,66 @@ GuessedKind: TypeAlias = Literal["integer", "real", "text", "date", "boolean", "
 UNKNOWN: Literal["unknown"] = "unknown"
 """What the columns of a CSV file are, which has no types."""
 
-_TOP = f"""\
-# A draft. Wherever it says {PLACEHOLDER}, only you can say what belongs there, and it must come from public
-# knowledge: a questionnaire, a code book, a law. Never take a bound or a category from the data themselves; the
-# smallest and the largest value that occur are somebody's values. `tetraodon check` refuses the file until then.
-tetraodon: 1
-"""
 Promise: TypeAlias = Literal["everything", "presence"]
 """What a draft promises until it is edited: that any two records are a secret, or presence alone."""
-_SECRETS: dict[Promise, str] = {
-    "everything": """
-# Which values must stay indistinguishable. Attributes not named here are wholly secret, the strongest protection. E.g.
-#   age: {within: 5}                  ages at most 5 years apart
-#   region: {blocks: [[a, b], [c]]}   values of the same block
-#   sex: public                       not protected at all
-secrets: {}
-together: all at once                 # or: one attribute at a time
-""",
-    "presence": f"""
-# Whether a person is in the data is a secret, and nothing else: differential privacy as libraries mean it that add or
-# remove one record. Any two values of a person are two steps apart. For a stronger promise, drop this line.
-secrets: {NONE_BUT_PRESENCE}
-""",
-}
-_MIDDLE = """\
-budget: {epsilon: 1}                  # smaller is safer; `tetraodon explain` says what it means
-
-# What to release; `share` is a relative weight of the budget. Also: cdf, ranges, total, mean, quantiles.
-release:
-  - {name: records, count: all}
-"""
+_INTEGER = "{integer: [?, ?], missing: separate}"
+_REAL = "{real: [?, ?], step: ?, missing: separate}"
+_TEXT = "{categories: [?, ?], missing: separate, other: ?, trim: true}"
 _NAMED: tuple[tuple[str, str, str], ...] = (
-    ("age|years old", "{integer: [?, ?], missing: separate}", "in full years; for example [0, 120]"),
-    (
-        "sex|gender",
-        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
-        "the answers that could be given; for example [Female, Male, other]",
-    ),
-    ("year", "{integer: [?, ?], missing: separate}", "for example [1900, 2030]"),
-    ("month", "{integer: [?, ?], missing: separate}", "for example [1, 12]"),
-    (
-        "lat|latitude",
-        "{real: [?, ?], step: ?, missing: separate}",
-        "in degrees; for example [-90, 90] in steps of 0.01",
-    ),
-    (
-        "lon|lng|longitude",
-        "{real: [?, ?], step: ?, missing: separate}",
-        "in degrees; for example [-180, 180] in steps of 0.01",
-    ),
-    (
-        "zip|zipcode|postcode|postal",
-        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
-        "the list of all postal areas, from the post office",
-    ),
+    ("age|years old", _INTEGER, "in full years; for example [0, 120]"),
+    ("sex|gender", _TEXT, "the answers that could be given; for example [Female, Male, other]"),
+    ("year", _INTEGER, "for example [1900, 2030]"),
+    ("month", _INTEGER, "for example [1, 12]"),
+    ("lat|latitude", _REAL, "in degrees; for example [-90, 90] in steps of 0.01"),
+    ("lon|lng|longitude", _REAL, "in degrees; for example [-180, 180] in steps of 0.01"),
+    ("zip|zipcode|postcode|postal", _TEXT, "the list of all postal areas, from the post office"),
 )
 _TYPED: dict[GuessedKind, tuple[str, str]] = {
-    "integer": ("{integer: [?, ?], missing: separate}", "the smallest and the largest value there can be"),
-    "real": ("{real: [?, ?], step: ?, missing: separate}", "the ends that are possible, and the step to round to"),
+    "integer": (_INTEGER, "the smallest and the largest value there can be"),
+    "real": (_REAL, "the ends that are possible, and the step to round to"),
     "date": ("{date: [?, ?], missing: separate}", "the first and the last day there can be, such as 2026-01-01"),
     "boolean": ("{boolean: true, missing: separate}", ""),
-    "text": (
-        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
-        "every value there can be; other is among them",
-    ),
+    "text": (_TEXT, "every value there can be; other is among them"),
     "unknown": (
         "?",
         "{integer: [0, 9], missing: separate}, {real: [0, 9], step: 0.1, missing: separate}, "
         "{date: [2026-01-01, 2026-12-31], format: DD.MM.YYYY}, boolean or [a, b]",
     ),
 }
-NOTHING: Mapping[str, str] = MappingProxyType({})
+_BELIEVED: dict[str, tuple[GuessedKind, ...]] = {
+    _INTEGER: ("integer", "real", "unknown"),
+    _REAL: ("integer", "real", "unknown"),
+    _TEXT: ("integer", "text", "unknown"),
+}
+"""The types of columns with which a guess from the name agrees."""
 _IDENTITY = re.compile(r"(^|_)(id|key|ssn|nr|no|number|uuid)$|^(id|key)_", re.IGNORECASE)
 
 
-def starter(
-    columns: Iterable[tuple[str, GuessedKind]],
-    dataset: str,
-    *,
-    said: Mapping[str, str] = NOTHING,
-    key: str = "",
-    rows: str = "",
-    remarks: Sequence[str] = (),
-    promise: Promise = "everything",
-) -> str:
-    """Text of a new policy file for a table with these columns.
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A table as it is described: its columns with their kinds, what is said of each, and what is said of the table."""
 
-    What the metadata `said` of the columns, `remarks` about the table, and how many `rows` a person has at most by
-    the `key`, stand in comments.
+    dataset: str
+    columns: tuple[tuple[str, GuessedKind], ...]
+    said: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
+    rows: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def starter(found: Metadata, promise: Promise = "everything") -> str:
+    """Text of a new policy file for a table with these columns; what metadata say of it stands in comments.
 
     Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
 
-    >>> print(starter([("age", "integer"), ("person_id", "text")], "people").splitlines()[8])
+    >>> columns = (("age", "integer"), ("person_id", "text"))
+    >>> print(starter(Metadata("people", columns)).splitlines()[8])
       age: {integer: [CONFIRM, CONFIRM], missing: separate}   # in full years; for example [0, 120]
     """
-    kinds = dict(columns)
-    keys = [key] if key else [name for name in kinds if _IDENTITY.search(name)]
-    lines = [f"dataset: {_quoted(dataset)}                       # the name of the data in the ledger"]
-    if keys:
-        lines.append(
-            f"individuals: {{key: {_quoted(keys[0])}, at most: {PLACEHOLDER}}}   # rows that one person can have"
-            + (f"; the metadata say {_comment(rows)}" if rows else "")
-        )
-    else:
-        lines.append("individuals: one row each             # or {key: COLUMN, at most: 3 rows}")
-    or_public = "" if promise == "presence" else "                      # or public, if the number of records is known"
-    lines.append(f"presence: secret{or_public}")
-    lines.append("attributes:")
-    drafted = [_attribute(name, kind, said.get(name, "")) for name, kind in kinds.items() if name not in keys]
-    lines += drafted or [f"  {PLACEHOLDER}: [{PLACEHOLDER}]"]
-    lines += [f"  # {_quoted(name)} tells people apart, and is left out" for name in keys]
-    lines += [f"# {_comment(remark)}" for remark in remarks]
-    return _TOP + "\n".join(lines) + "\n" + _SECRETS[promise] + _MIDDLE
+    kinds = dict(found.columns)
+    keys = [found.key] if found.key else [name for name in kinds if _IDENTITY.search(name)]
+    drafted = [_attribute(name, kind, found.said.get(name, "")) for name, kind in kinds.items() if name not in keys]
+    return _said.raw("policy", found, keys, drafted, promise)
 
 
 def _comment(text: str) -> str:
@@ -158,22 +106,30 @@ def _attribute(name: str, kind: GuessedKind, said: str = "") -> str:
     if kind != "boolean":
         words = re.sub(r"[^a-z]+", " ", name.lower())
         for pattern, named, comment in _NAMED:
-            if re.search(rf"\b({pattern})\b", words) and _fits(kind, named):
+            if kind in _BELIEVED[named] and re.search(rf"\b({pattern})\b", words):
                 form, hint = named, comment
                 break
     comment = "; ".join(part for part in (hint, _comment(said)) if part)
-    return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {comment}" if comment else "")
+    return f"{_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {comment}" if comment else "")
 
 
-def _fits(kind: GuessedKind, form: str) -> bool:
-    """Whether a guess from the name agrees with the type of the column, if it has one."""
-    return kind == UNKNOWN or {"integer": kind in ("integer", "real"), "real": kind in ("integer", "real")}.get(
-        form[1:].split(":")[0], kind in ("integer", "text")
-    )
+def _true(word: Any) -> bool:
+    return str(word).lower() in ("true", "yes", "1")
 
 
 def _quoted(name: str) -> str:
     return name if re.fullmatch(r"[^\W\d][\w-]*", name) else json.dumps(name, ensure_ascii=False)
+
+
+_said = Sentences(
+    Path(__file__).parent / "templates" / "draft.txt",
+    CONFIRM=PLACEHOLDER,
+    NONE_BUT_PRESENCE=NONE_BUT_PRESENCE,
+    comment=_comment,
+    listing=listing,
+    quoted=_quoted,
+    affirmed=_true,
+)
 
 
 # -- metadata file ----------------------------------------------------------------------------------
@@ -191,18 +147,6 @@ KINDS: dict[str, GuessedKind] = {
 }
 """The words of SmartNoise and of OpenDP for the types of columns, and ours."""
 MOST_TABLES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """A table as it is described: its columns with their kinds, what is said of each, and what is said of the table."""
-
-    dataset: str
-    columns: tuple[tuple[str, GuessedKind], ...]
-    said: Mapping[str, str] = field(default_factory=dict)
-    key: str = ""
-    rows: str = ""
-    remarks: tuple[str, ...] = ()
 
 
 def read_metadata(path: Path) -> Metadata:
@@ -225,10 +169,10 @@ def read_metadata(path: Path) -> Metadata:
     return Metadata(
         dataset=next((part for part in reversed(place) if part), path.stem),
         columns=tuple((name, KINDS.get(str(about["type"]).lower(), UNKNOWN)) for name, about in columns.items()),
-        said={name: words for name, about in columns.items() if (words := "; ".join(_said(about)))},
+        said={name: "; ".join(_said("column", _texts(about))) for name, about in columns.items()},
         key=key,
         rows=str(table.get("max_ids") or ""),
-        remarks=(*_of_the_table(table), *_of_margins(margins, path.name)),
+        remarks=(*_said("table", _texts(table)), *_of_margins(margins, path.name)),
     )
 
 
@@ -247,30 +191,10 @@ def _is_column(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("type"), str)
 
 
-def _true(word: Any) -> bool:
-    return str(word).lower() in ("true", "yes", "1")
-
-
-def _said(about: Mapping[str, Any]) -> Iterator[str]:
-    """What is said of a column, in words."""
-    lower, upper = (about.get(end) if isinstance(about.get(end), str) else None for end in ("lower", "upper"))
-    if lower is not None or upper is not None:
-        yield f"the metadata say from {lower or 'unknown'} to {upper or 'unknown'}"
-    if isinstance(count := about.get("cardinality"), str):
-        yield f"the metadata say {count} different values"
-    if isinstance(stand_in := about.get("missing_value"), str):
-        yield f"the metadata say that {stand_in} stands for a missing value"
-    if about.get("nullable") is not None and not _true(about["nullable"]):
-        yield "the metadata say that no value is missing"
-
-
-def _of_the_table(table: Mapping[str, Any]) -> Iterator[str]:
-    if isinstance(rows := table.get("rows"), str):
-        yield f"The metadata say that there are {rows} rows: `presence: public` only if everybody may know it."
-    if _true(table.get("row_privacy")):
-        yield "The metadata say that every row is a person of its own."
-    if _true(table.get("censor_dims")):
-        yield "The metadata say that unlisted groups are left out; here every value is listed."
+def _texts(about: Mapping[str, Any]) -> dict[str, str]:
+    """What metadata may say of a column or a table, as texts; empty where they say nothing that is one."""
+    words = ["lower", "upper", "cardinality", "missing_value", "nullable", "rows", "row_privacy", "censor_dims"]
+    return {word: about[word] if isinstance(about.get(word), str) else "" for word in words}
 
 
 def _of_margins(margins: Any, name: str) -> Iterator[str]:
@@ -281,12 +205,9 @@ def _of_margins(margins: Any, name: str) -> Iterator[str]:
         raise PolicyError("`margins` is not a list of margins", fix="write `- {by: [sex], max_groups: 2}`", where=name)
     for margin in margins:
         by = margin.get("by") or []
-        whom = f"By {listing(map(str, by))}" if isinstance(by, list) and by else "Over all records"
-        said = [f"at most {margin[word]} {what}" for word, what in _SIZES.items() if isinstance(margin.get(word), str)]
-        if (known := _INVARIANT.get(str(margin.get("invariant")).lower())) is not None:
-            said.append(known)
-        if said:
-            yield f"{whom} the margins say: {listing(said)}. Figures that are known belong under `known`."
+        known = [f"at most {margin[word]} {what}" for word, what in _SIZES.items() if isinstance(margin.get(word), str)]
+        known += filter(None, [_INVARIANT.get(str(margin.get("invariant")).lower())])
+        yield from _said("margin", [str(one) for one in by] if isinstance(by, list) else [], known)
 
 
 _SIZES = {
@@ -334,7 +255,16 @@ class Draft:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is strange about the columns, by their names alone."""
-        return tuple(_odd(self.header, self.left_out))
+        named = [name for name in self.header if name]
+        repeated = sorted({name for name in named if named.count(name) > 1})
+        return _said(
+            "odd",
+            [(name, _places(self.header, name)) for name in repeated],
+            _places(self.header, ""),
+            [repr(name) for name in dict.fromkeys(named) if name != name.strip()],
+            bool(named) and all(READABLE.fullmatch(name) for name in named),
+            [repr(name) for name in self.left_out if name],
+        )
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the file, all of it or nothing; a file that exists stays, unless `force` is given."""
@@ -365,30 +295,19 @@ def init(
     """
     if promise not in get_args(Promise):
         raise PolicyError("there is no such promise to begin with", fix=f"use {' or '.join(get_args(Promise))}")
-    if table is not None and metadata is None:
-        made = _drafted(table, dataset, promise)
-    elif metadata is not None and table is None:
-        made = _described(read_metadata(Path(metadata)), dataset, promise)
-    else:
+    if (table is None) == (metadata is None):
         raise PolicyError("there is not one source of a draft", fix="give a table, or a file of metadata")
+    if table is not None:
+        columns, left_out, header = table_columns(table)
+        found = Metadata(dataset_of(table), tuple(columns))
+    else:
+        found, left_out = read_metadata(Path(metadata or "")), []
+        header = [column for column, _ in found.columns]
+    name = dataset or plain_name(found.dataset)
+    made = Draft(name, found.columns, tuple(left_out), tuple(header), starter(replace(found, dataset=name), promise))
     if out is not None:
         made.write(out, force=force)
     return made
-
-
-def _drafted(table: Source, dataset: str, promise: Promise) -> Draft:
-    columns, left_out, header = table_columns(table)
-    name = dataset or dataset_of(table)
-    return Draft(name, tuple(columns), tuple(left_out), tuple(header), starter(columns, name, promise=promise))
-
-
-def _described(found: Metadata, dataset: str, promise: Promise) -> Draft:
-    name = dataset or plain_name(found.dataset)
-    header = tuple(column for column, _ in found.columns)
-    text = starter(
-        found.columns, name, said=found.said, key=found.key, rows=found.rows, remarks=found.remarks, promise=promise
-    )
-    return Draft(name, found.columns, (), header, text)
 
 
 def table_columns(source: Source) -> tuple[list[tuple[str, GuessedKind]], list[str], list[str]]:
@@ -435,23 +354,8 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
 
 
-def _odd(header: Sequence[str], left_out: Sequence[str]) -> Iterator[str]:
-    named = [name for name in header if name]
-    for name in sorted({name for name in named if named.count(name) > 1}):
-        places = listing(str(place) for place, other in enumerate(header, 1) if other == name)
-        yield f"Columns {places} have the same name, {name}. Rename them, or the table will be refused."
-    if nameless := [str(place) for place, name in enumerate(header, 1) if not name]:
-        which = f"column {nameless[0]} has" if len(nameless) == 1 else f"columns {listing(nameless)} have"
-        yield f"Left out: {which} no name. Write one into the first line of the table to use what is there."
-    if blank := [name for name in dict.fromkeys(named) if name != name.strip()]:
-        yield f"Blanks at an end are part of a name: {listing(map(repr, blank))}. The policy file must have them too."
-    if named and all(READABLE.fullmatch(name) for name in named):
-        yield (
-            "All names are numbers. If the first line is somebody's record and not a header, write a header above it "
-            "and delete this draft, which has the record in it."
-        )
-    if others := [name for name in left_out if name]:
-        yield f"Left out, for their type cannot be released: {', '.join(map(repr, others))}."
+def _places(header: Sequence[str], name: str) -> list[str]:
+    return [str(place) for place, other in enumerate(header, 1) if other == name]
 
 
 def write_file(target: Path, text: str, *, force: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 
 from tetraodon.display import Displayed, Sentences
-from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
+from tetraodon.domain import Attribute, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import Refused
 from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.adversary import Adversary
@@ -35,20 +35,97 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.public_tables import side_tables
 from tetraodon.policy.secret_graph import ABSENT, Factor
-from tetraodon.policy.words import (
-    HOPELESS,
-    WORTHLESS,
-    as_if,
-    chance,
-    length,
-    moves,
-    odds,
-    one_in,
-    percent,
-    times,
-    valued,
-)
 from tetraodon.wording import listing, number_of
+
+# -- numbers in words -------------------------------------------------------------------------------
+# What is said to be 'at most' is rounded up, never down.
+
+WORTHLESS, HOPELESS = Decimal(1000), Decimal("1e+100")
+"""Odds beyond which a bound is no protection worth the name, and beyond which there is no sense in writing it out."""
+EXACT = Context(prec=40)
+
+
+def _exact(number: Fraction) -> Decimal:
+    return EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def odds(epsilon: Fraction, steps: int) -> Decimal:
+    """e^(epsilon * steps), to forty digits: how many times the odds between two values can grow ([HMD14] Eq. 9).
+
+    Post  infinite beyond e^1000, where there is nothing left to tell.
+    """
+    loss = epsilon * steps
+    if loss > 1000:
+        return Decimal("Infinity")
+    return EXACT.exp(_exact(loss))
+
+
+def chance(epsilon: Fraction, steps: int) -> Decimal:
+    """e^(epsilon * steps) / (1 + e^(epsilon * steps)): how often a direct question would get a truthful answer."""
+    factor = odds(epsilon, steps)
+    if factor.is_infinite():
+        return Decimal(1)
+    return EXACT.divide(factor, EXACT.add(factor, Decimal(1)))
+
+
+def times(factor: Decimal) -> str:
+    """A factor below e^1000, rounded up: `1.65`, `22,027` or `1.3e+9`.
+
+    >>> times(odds(Fraction(1, 2), 1)), times(odds(Fraction(1), 10)), times(odds(Fraction(1), 21))
+    ('1.65', '22,027', '1.4e+9')
+    """
+    if factor < 100:
+        return str(factor.quantize(Decimal("0.01"), ROUND_CEILING))
+    if factor < 1_000_000:
+        return f"{int(factor.to_integral_value(ROUND_CEILING)):,}"
+    return str(Context(prec=2, rounding=ROUND_CEILING).plus(factor)).replace("E", "e")
+
+
+def moves(factor: Decimal) -> str:
+    """How far odds move: `at most 1.65 times`, or `more than 1e+100 times` where that is all there is to say."""
+    return f"at most {times(factor)} times" if factor <= HOPELESS else "more than 1e+100 times"
+
+
+def one_in(delta: Fraction) -> str:
+    """A small probability, rounded up: `1 in 1,000,000`.
+
+    >>> one_in(Fraction(1, 10**6)), one_in(Fraction(3, 10**7))
+    ('1 in 1,000,000', '1 in 3,333,333')
+    """
+    return f"1 in {delta.denominator // delta.numerator:,}"
+
+
+def percent(share: Decimal) -> str:
+    """A share rounded up to a tenth of a percent, or to as many digits as keep it from looking like all.
+
+    >>> percent(chance(Fraction(1), 1)), percent(chance(Fraction(1), 9)), percent(chance(Fraction(1), 90))
+    ('73.2%', '99.99%', '100%')
+    """
+    for digits in range(1, 7):
+        shown = (share * 100).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        if shown < 100:
+            return f"{shown}%"
+    return "100%"
+
+
+def length(attribute: Attribute, positions: int) -> str:
+    """How far apart two values are that lie some positions apart: `5`, `100 USD`, `3 days`, `1 rank`."""
+    if isinstance(attribute.values, Dates):
+        return number_of(positions, "day")
+    if isinstance(attribute.values, Categories):
+        return number_of(positions, "rank")
+    far = positions * attribute.step
+    return f"{decimal_text(far)} {attribute.unit_of(far)}".strip()
+
+
+def valued(attributes: Sequence[Attribute], codes: Sequence[int], *, most: int = 6) -> str:
+    """Values with their units, and with their names if there are several: `age 34, loss 100 USD`."""
+    texts = [attribute.measured(code) for attribute, code in zip(attributes, codes, strict=True)]
+    if len(texts) == 1:
+        return texts[0]
+    words = [f"{attribute.name} {text}" for attribute, text in zip(attributes, texts, strict=True)]
+    return ", ".join(words[:most]) + (", ..." if len(words) > most else "")
+
 
 # -- examples ---------------------------------------------------------------------------------------
 # Pairs of values, near and far, that show what a policy promises. No attribute is ever written out for them.
@@ -70,18 +147,19 @@ class Example:
     first: Codes
     second: Codes | None
     steps: int | None
-    odds: Decimal | None
-    chance: Decimal | None
+    epsilon: Fraction
+
+    @property
+    def odds(self) -> Decimal | None:
+        return None if self.steps is None else odds(self.epsilon, self.steps)
+
+    @property
+    def chance(self) -> Decimal | None:
+        return None if self.steps is None else chance(self.epsilon, self.steps)
 
     @property
     def sentence(self) -> str:
-        name = f"{self.names[0]} " if len(self.names) == 1 else ""
-        if self.steps is None or self.odds is None or self.chance is None:
-            return f"{name}{self.x} rather than {self.y}: not protected, whatever epsilon is"
-        told = f"{name}{self.x} rather than {self.y}: the odds move {moves(self.odds)} ({steps_text(self.steps)}"
-        if self.odds > WORTHLESS:
-            return f"{told}), which is no protection worth the name"
-        return f"{told}, {percent(self.chance)} truthful)"
+        return said.one("example", self)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -140,7 +218,7 @@ def presence_example(policy: Policy, start: Codes | None = None) -> Example:
     steps = int(policy.graph.distance(policy.domain.value_of(record), ABSENT))
     rows = ("having a row", "not having it") if policy.every_row else ("having rows", "having none")
     x, y = rows if policy.key else ("being in the data", "not being in it")
-    return Example((), x, y, record, None, steps, odds(policy.epsilon, steps), chance(policy.epsilon, steps))
+    return Example((), x, y, record, None, steps, policy.epsilon)
 
 
 def _example(policy: Policy, names: tuple[str, ...], first: Codes, second: Codes) -> Example | None:
@@ -160,8 +238,7 @@ def _example(policy: Policy, names: tuple[str, ...], first: Codes, second: Codes
         first,
         second,
         steps,
-        None if steps is None else odds(policy.epsilon, steps),
-        None if steps is None else chance(policy.epsilon, steps),
+        policy.epsilon,
     )
 
 
@@ -231,13 +308,6 @@ def _edge(factor: Factor, shape: Codes) -> tuple[Codes, Codes] | None:
     return None
 
 
-def steps_text(distance: float) -> str:
-    """A number of steps in words."""
-    if math.isinf(distance):
-        return "no chain of steps"
-    return "one step" if distance == 1 else f"{int(distance)} steps"
-
-
 # -- sentences --------------------------------------------------------------------------------------
 # All of them are in `templates/promise.txt`; here is what they are filled with.
 
@@ -255,6 +325,11 @@ said = Sentences(
     number_of=number_of,
     one_in=one_in,
     shown_epsilon=shown_epsilon,
+    moves=moves,
+    odds=odds,
+    chance=chance,
+    percent=percent,
+    WORTHLESS=WORTHLESS,
 )
 
 
@@ -427,26 +502,13 @@ def share_in_words(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]
         counts = [count for steps in range(3) if (count := fewer + steps * secret.differ) <= secret.records]
         few, *many = (f"{count:,} ({float(Fraction(100 * count, secret.records)):.3g}%)" for count in counts)
         shown = [(few, f"{one} of all {records} with {secret.share}") for one in many]
-    examples = [
-        Example((), x, y, (), None, steps, odds(policy.epsilon, steps), chance(policy.epsilon, steps))
-        for steps, (x, y) in enumerate(shown, 1)
-    ]
+    examples = [Example((), x, y, (), None, steps, policy.epsilon) for steps, (x, y) in enumerate(shown, 1)]
     return said("whole_table", secret, f"{decimal_text(100 * secret.within)}%", records), tuple(examples)
 
 
 def less_than_it_says(attackers: Attackers) -> str:
     """What plain differential privacy would not do against attackers who are more than independent."""
     return said("less_than_it_says", attackers.kind)[0]
-
-
-def against_whom(attackers: Attackers, known: int = 0) -> str:
-    """Whom the promise is kept against, and what is not covered, where so many counts are known."""
-    return said(f"against_{attackers.kind}", attackers, known)[0]
-
-
-def cost_of_dependence(attackers: Attackers, known: int = 0) -> tuple[str, ...]:
-    """What it costs that rows may depend on each other, where so many counts are known."""
-    return said(f"cost_of_{attackers.kind}", attackers, known)
 
 
 def view_sentences(policy: Policy) -> tuple[str, ...]:
@@ -489,7 +551,6 @@ def short(number: Fraction, rounding: str) -> str:
 # -- other readings ---------------------------------------------------------------------------------
 # The promise read in other ways: by a tester who may be wrong so often, and as a change of what is believed after.
 
-EXACT = Context(prec=40)
 ALARM = Fraction(1, 20)
 """How often the tester may be wrong."""
 
@@ -531,10 +592,6 @@ def changed_belief(epsilon: Fraction) -> Decimal:
     '46.3%'
     """
     return EXACT.subtract(EXACT.multiply(chance(epsilon, 1), Decimal(2)), Decimal(1))
-
-
-def _exact(number: Fraction) -> Decimal:
-    return EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 # -- explain ----------------------------------------------------------------------------------------
@@ -645,15 +702,12 @@ def _secrets(policy: Policy, own: People | None = None) -> list[Part]:
 def _promise(policy: Policy) -> tuple[str, ...]:
     epsilon = policy.epsilon
     one, two = (moves(odds(epsilon, steps)) for steps in (1, 2))
-    return said("promise", policy, one, two, as_if(epsilon), only_presence_is_secret(policy), *forgiven(policy))
+    return said("promise", policy, one, two, only_presence_is_secret(policy), *forgiven(policy))
 
 
 def _edges_only(part: Part, *, first_only: bool) -> Part:
     """A part without what it says about more than one step."""
-    kept = tuple(
-        example if example.steps in (None, 1) else replace(example, steps=None, odds=None, chance=None)
-        for example in part.examples
-    )
+    kept = tuple(example if example.steps in (None, 1) else replace(example, steps=None) for example in part.examples)
     return Part(part.title, part.sentences[:1] if first_only else part.sentences, kept)
 
 
@@ -683,7 +737,7 @@ def _costs(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]]:
     minding = [] if policy.graph.groups is None else [own.one for own in people(policy) if own.policy.graph.absent]
     if policy.graph.groups is not None and not minding:
         return (), ()
-    dependence = cost_of_dependence(policy.attackers, len(policy.known))
+    dependence = said(f"cost_of_{policy.attackers.kind}", policy.attackers, len(policy.known))
     examples = (presence_example(policy, *minding[:1]),) if policy.graph.absent else ()
     return (*said("costs", policy), *said("cost_of_rows", policy), *dependence), examples
 
@@ -691,5 +745,5 @@ def _costs(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]]:
 def _assumed(policy: Policy) -> tuple[str, ...]:
     most, attackers = number_of(policy.rows_per_person, "row"), policy.attackers.kind
     rows = said("whose_rows", policy, most) if policy.key else said("rows_are", attackers == "chain")
-    against = against_whom(policy.attackers, len(policy.known))
-    return (against, *rows, *said("nothing_else_known", policy), *said("over_time", policy, attackers))
+    against = said(f"against_{attackers}", policy.attackers, len(policy.known))
+    return (*against, *rows, *said("nothing_else_known", policy), *said("over_time", policy, attackers))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
@@ -44,7 +45,6 @@ from tetraodon.policy.build import (
     take_table,
     with_cells,
 )
-from tetraodon.policy.category_tree import tree_document
 from tetraodon.policy.document import (
     ALL_AT_ONCE,
     NONE_BUT_PRESENCE,
@@ -53,6 +53,7 @@ from tetraodon.policy.document import (
     ONE_ROW_EACH,
     TABLE,
     VERSION,
+    Branches,
     Budget,
     PolicyDocument,
     only_presence,
@@ -147,7 +148,7 @@ def _understood(read: Source, folder: Path | None) -> Policy:
         rows_per_person=document.individuals.rows if document.individuals else 1,
         every_row=document.individuals is not None and document.individuals.secret is not None,
         title=document.title or "",
-        publisher=document.publisher.publisher(),
+        publisher=document.publisher,
         population=document.population or "",
         adversary=adversary,
         public=tuple(sorted(document.public.items())),
@@ -424,28 +425,27 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
 
     Why  attributes and named ranges are lists, so that their order survives wherever the keys of maps are sorted.
     """
-    names = (
-        {"name": item.name, **_told(item), "names": item.column, "share": plain(item.share)} for item in policy.names
-    )
-    return {
+    groups = policy.graph.groups
+    document = {
         "tetraodon": VERSION,
         "dataset": policy.dataset,
-        **({"population": policy.population} if policy.population else {}),
-        **({"title": policy.title} if policy.title else {}),
-        **({"publisher": policy.publisher.document()} if policy.publisher.document() else {}),
+        "population": policy.population or None,
+        "title": policy.title or None,
+        "publisher": policy.publisher.document() or None,
         "individuals": _individuals(policy),
         "presence": policy.presence,
         "attributes": [*(_attribute(attribute) for attribute in policy.domain), *map(_open, policy.open)],
         **_all_secrets(policy),
-        **({"groups": _groups(policy.graph, policy.graph.groups)} if policy.graph.groups else {}),
+        "groups": groups and _groups(policy.graph, groups),
         "known": [_known(entry) for entry in policy.known],
         "attackers": policy.attackers.document(),
         "budget": policy.budget,
-        **({"adversary": policy.adversary.document()} if policy.adversary else {}),
-        **({"public": dict(policy.public)} if policy.public else {}),
-        **({"table": {name: plain(hint) for name, hint in hints.items()}} if hints else {}),
-        "release": [*map(_item, policy.items), *names],
+        "adversary": policy.adversary and policy.adversary.document(),
+        "public": dict(policy.public) or None,
+        "table": {name: plain(hint) for name, hint in hints.items()} or None,
+        "release": [*map(_item, policy.items), *map(_names, policy.names)],
     }
+    return {key: said for key, said in document.items() if said is not None}
 
 
 def _individuals(policy: Policy) -> str | Json:
@@ -505,6 +505,19 @@ def _attribute(attribute: Attribute) -> Json:
     form |= {"trim": True} if attribute.trim else {}
     unit = [attribute.singular, attribute.unit] if attribute.singular else attribute.unit
     return {**form, "unit": unit} if unit else form
+
+
+def tree_document(values: Categories) -> dict[str, Any]:
+    """The tree in normal form. Pre: there is one."""
+    paths = list(zip(*(level.of for level in values.levels), values.labels, strict=True))
+    return {"tree": _nested(paths), "levels": [level.name for level in values.levels]}
+
+
+def _nested(paths: Sequence[Branches]) -> list[Any]:
+    if len(paths[0]) == 1:
+        return [path[0] for path in paths]
+    branches = groupby(paths, key=lambda path: path[0])
+    return [[name, _nested([path[1:] for path in below])] for name, below in branches]
 
 
 def _secret(attribute: Attribute, graph: AttributeGraph | JointGraph) -> str | Json:
@@ -567,6 +580,10 @@ def _item(item: Item) -> Json:
     rest: Json = {**where, "share": plain(item.share), "whole": item.whole}
     rest |= {"error": item.error.document()} if item.error else {}
     return {"name": item.name, **_told(item), **item.query.document(), **by, **rest}
+
+
+def _names(item: NamesItem) -> Json:
+    return {"name": item.name, **_told(item), "names": item.column, "share": plain(item.share)}
 
 
 def _told(item: Item | NamesItem) -> Json:

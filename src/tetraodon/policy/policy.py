@@ -20,10 +20,9 @@ from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain
 from tetraodon.policy.known import Known
 from tetraodon.policy.publication import NOBODY, ErrorTarget, Publisher
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
-from tetraodon.query.kinds import Query
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.moments import Derived
-from tetraodon.query.query import asked_in_words
+from tetraodon.query.query import Query, asked_in_words
 from tetraodon.query.records_where import RecordsWhere, records_where
 from tetraodon.wording import listing, number_of
 

@@ -3,68 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
 from tetraodon.errors import PolicyError, did_you_mean
 from tetraodon.exact.rational import Number, confidence_level, decimal_text, rational
-from tetraodon.policy.section import Exact, Paragraph, Section, Short, Text, exact, refuse, share, shown, whole
+from tetraodon.policy.section import SHARE, Exact, Paragraph, Section, Short, Text, Whole, read_as, refuse, share, shown
 
 # -- error target -----------------------------------------------------------------------------------
 # How far off an answer may be, as people state it: in its own unit, or as a share of answers from some size on.
 
 _TEXT = re.compile(r"\s*(\S+?)\s*(?:\bfrom\s+(\S+)\s*)?")
 FORMS = "50, or 5% from 1000 for answers of 1,000 and more"
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorTarget:
-    """Within so much of the truth, with so much confidence; `least` makes it a share of answers of at least that size.
-
-    `records` is the least number of records behind a mean or the like, without which its error is not known beforehand.
-
-    >>> str(ErrorTarget(Fraction(50))), str(ErrorTarget(Fraction(1, 20), least=Fraction(1000)))
-    ('±50', '±5% of answers from 1000 on')
-    """
-
-    within: Fraction
-    least: Fraction | None = None
-    records: int | None = None
-    confidence: Fraction | None = None
-
-    def __post_init__(self) -> None:
-        if self.within <= 0:
-            raise PolicyError("the error is not positive", fix="write an error above zero")
-        if self.least is not None and self.least <= 0:
-            raise PolicyError("`from` is not positive", fix="write the size from which on answers matter")
-        if self.records is not None and self.records < 1:
-            raise PolicyError("`records` is not positive", fix="write how many records there are at least")
-
-    @property
-    def allowed(self) -> Fraction:
-        """The distance that answers may be off: a share of the smallest answer that it is about."""
-        return self.within if self.least is None else self.within * self.least
-
-    def filled(self, records: int | None, confidence: Fraction) -> ErrorTarget:
-        """The same, with what it leaves open."""
-        return replace(self, records=self.records or records, confidence=self.confidence or confidence)
-
-    def __str__(self) -> str:
-        if self.least is None:
-            return f"±{decimal_text(self.within)}"
-        return f"±{decimal_text(100 * self.within)}% of answers from {decimal_text(self.least)} on"
-
-    def document(self) -> dict[str, Any]:
-        """As it is written in a policy file."""
-        relative = self.least is not None
-        within = f"{decimal_text(100 * self.within)}%" if relative else decimal_text(self.within)
-        found: dict[str, Any] = {"within": within}
-        found |= {"from": decimal_text(self.least)} if self.least is not None else {}
-        found |= {"records": self.records} if self.records is not None else {}
-        return found | ({"confidence": decimal_text(self.confidence)} if self.confidence is not None else {})
 
 
 def _split(value: object) -> object:
@@ -77,38 +29,80 @@ def _split(value: object) -> object:
     return {"within": found[1]} | ({"from": found[2]} if found[2] else {})
 
 
-def _within(value: object) -> tuple[Fraction, bool]:
-    """A number, or a share with a percent sign."""
-    relative = isinstance(value, str) and value.rstrip().endswith("%")
-    return (share(value) if relative else exact(value)), relative
-
-
 def _confidence(value: object) -> Fraction:
     try:
-        return confidence_level(value if isinstance(value, str) else "")
+        return value if isinstance(value, Fraction) else confidence_level(value if isinstance(value, str) else "")
     except PolicyError as error:
         refuse(error.what, error.fix)
 
 
-_SHARE = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE_/+-]+ *%?$"}]}
+class ErrorTarget(Section):
+    """Within so much of the truth, with so much confidence; `least` makes it a share of answers of at least that size.
 
+    `records` is the least number of records behind a mean or the like, without which its error is not known beforehand.
 
-class ErrorSection(Section):
-    """How far off an answer may be."""
+    >>> str(error_target(50)), str(error_target("5% from 1000"))
+    ('±50', '±5% of answers from 1000 on')
+    """
 
-    within: Annotated[tuple[Fraction, bool], PlainValidator(_within), WithJsonSchema(_SHARE)]
+    model_config = ConfigDict(populate_by_name=True)
+
+    within: Annotated[Exact, WithJsonSchema(SHARE)]
     least: Exact | None = Field(default=None, alias="from")
-    records: Annotated[int, PlainValidator(whole), WithJsonSchema({"type": "integer", "minimum": 1})] | None = None
-    confidence: Annotated[Fraction, PlainValidator(_confidence), WithJsonSchema(_SHARE)] | None = None
+    records: Annotated[Whole, WithJsonSchema({"type": "integer", "minimum": 1})] | None = None
+    confidence: Annotated[Fraction, PlainValidator(_confidence), WithJsonSchema(SHARE)] | None = None
 
-    def target(self) -> ErrorTarget:
-        """What it says."""
-        within, relative = self.within
-        _require_whose(relative, self.least)
-        return ErrorTarget(within, self.least, self.records, self.confidence)
+    @model_validator(mode="before")
+    @classmethod
+    def _of_which_answers(cls, given: Any) -> Any:
+        """Refuse a share that is not said of which answers, and a size of answers without a share of them."""
+        within = given.get("within") if isinstance(given, dict) else None
+        if not isinstance(within, str):
+            return given
+        relative = within.rstrip().endswith("%")
+        if relative != (given.get("from") is not None):
+            refuse(
+                "a share is not said of which answers" if relative else "`from` stands without a share",
+                f"write {FORMS}",
+            )
+        return {**given, "within": share(within) if relative else within}
+
+    @model_validator(mode="after")
+    def _positive(self) -> ErrorTarget:
+        if self.within <= 0:
+            refuse("the error is not positive", "write an error above zero")
+        if self.least is not None and self.least <= 0:
+            refuse("`from` is not positive", "write the size from which on answers matter")
+        if self.records is not None and self.records < 1:
+            refuse("`records` is not positive", "write how many records there are at least")
+        return self
+
+    @property
+    def allowed(self) -> Fraction:
+        """The distance that answers may be off: a share of the smallest answer that it is about."""
+        return self.within if self.least is None else self.within * self.least
+
+    def filled(self, records: int | None, confidence: Fraction) -> ErrorTarget:
+        """The same, with what it leaves open."""
+        return self.model_copy(update={"records": self.records or records, "confidence": self.confidence or confidence})
+
+    def __str__(self) -> str:
+        if self.least is None:
+            return f"±{decimal_text(self.within)}"
+        return f"±{decimal_text(100 * self.within)}% of answers from {decimal_text(self.least)} on"
+
+    def document(self) -> dict[str, Any]:
+        """As it is written in a policy file."""
+        within = self.within if self.least is None else f"{decimal_text(100 * self.within)}%"
+        said = {"within": within, "from": self.least, "records": self.records, "confidence": self.confidence}
+        return {
+            key: decimal_text(value) if isinstance(value, Fraction) else value
+            for key, value in said.items()
+            if value is not None
+        }
 
 
-ErrorEntry = Annotated[ErrorSection, Short(_split, {"type": ["number", "string"]})]
+ErrorEntry = Annotated[ErrorTarget, Short(_split, {"type": ["number", "string"]})]
 
 
 def error_target(given: Number | ErrorTarget) -> ErrorTarget:
@@ -119,23 +113,9 @@ def error_target(given: Number | ErrorTarget) -> ErrorTarget:
     """
     if isinstance(given, ErrorTarget):
         return given
-    if not isinstance(given, str):
-        return ErrorTarget(rational(given, name="the error"))
-    found = _TEXT.fullmatch(given)
-    if found is None:
-        raise PolicyError("this does not say how large an error may be", fix=f"write {FORMS}")
-    relative = found[1].endswith("%")
-    within = rational(found[1].removesuffix("%"), name="the error") / (100 if relative else 1)
-    least = rational(found[2], name="`from`") if found[2] else None
-    _require_whose(relative, least)
-    return ErrorTarget(within, least)
-
-
-def _require_whose(relative: bool, least: Fraction | None) -> None:
-    """Refuse a share that is not said of which answers, and a size of answers without a share of them."""
-    if relative != (least is not None):
-        what = "a share is not said of which answers" if relative else "`from` stands without a share"
-        raise PolicyError(what, fix=f"write {FORMS}")
+    written = given if isinstance(given, str) else {"within": rational(given, name="the error")}
+    found: ErrorTarget = read_as(ErrorEntry, written)
+    return found
 
 
 # -- publisher --------------------------------------------------------------------------------------
@@ -172,48 +152,6 @@ PHRASES = (
 """Phrases on every page, which an office may translate into its own language."""
 
 
-@dataclass(frozen=True, slots=True)
-class Publisher:
-    """An office: its name, where the data come from, whom to ask, under which licence, and in which language it writes.
-
-    `words` are pairs of a phrase of ours and the same in the office's language.
-
-    >>> Publisher(name="Statistics Office", language="de").document()
-    {'name': 'Statistics Office', 'language': 'de'}
-    """
-
-    name: str = ""
-    source: str = ""
-    contact: str = ""
-    licence: str = ""
-    language: str = OURS
-    words: tuple[tuple[str, str], ...] = ()
-
-    def __post_init__(self) -> None:
-        if not LANGUAGE.fullmatch(self.language):
-            raise PolicyError("this is not the tag of a language", fix="write one such as en, de or pt-BR")
-        for phrase, _ in self.words:
-            if phrase not in PHRASES:
-                raise PolicyError("a report has no such phrase", fix=did_you_mean(phrase, PHRASES))
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """What the office says of itself, a line each."""
-        lines = (("Source", self.source), ("Contact", self.contact), ("Licence", self.licence))
-        said = dict(self.words)
-        return (*filter(None, [self.name]), *(f"{said.get(word, word)}: {text}" for word, text in lines if text))
-
-    def document(self) -> dict[str, Any]:
-        """What differs from the defaults, as the policy file says it."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values["words"] = dict(self.words)
-        return {name: said for name, said in values.items() if said and (name, said) != ("language", OURS)}
-
-
-NOBODY = Publisher()
-"""Who says nothing of themselves."""
-
-
 def _language(value: object) -> str:
     if not isinstance(value, str) or not LANGUAGE.fullmatch(value):
         refuse(f"{shown(value)} is not the tag of a language", "write one such as en, de or pt-BR")
@@ -226,19 +164,38 @@ def _phrase(value: object) -> str:
     return str(value)
 
 
-class PublisherSection(Section):
-    """Whose publication it is."""
+Phrase = Annotated[str, PlainValidator(_phrase), WithJsonSchema({"enum": list(PHRASES)})]
 
-    name: Text | None = None
-    source: Text | None = None
-    contact: Text | None = None
-    licence: Text | None = None
+
+class Publisher(Section):
+    """An office: its name, where the data come from, whom to ask, under which licence, and in which language it writes.
+
+    `words` are phrases of ours and the same in the office's language.
+
+    >>> Publisher(name="Statistics Office", language="de").document()
+    {'name': 'Statistics Office', 'language': 'de'}
+    """
+
+    name: Text = ""
+    source: Text = ""
+    contact: Text = ""
+    licence: Text = ""
     language: Annotated[str, PlainValidator(_language), WithJsonSchema({"type": "string"})] = OURS
-    words: dict[Annotated[str, PlainValidator(_phrase), WithJsonSchema({"enum": list(PHRASES)})], Paragraph] = Field(
-        default_factory=dict
-    )
+    words: dict[Phrase, Paragraph] = Field(default_factory=dict)
 
-    def publisher(self) -> Publisher:
-        """What was said, understood."""
-        said = {name: value for name, value in self if value is not None}
-        return Publisher(**said | {"words": tuple(sorted(self.words.items()))})
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the office says of itself, a line each."""
+        lines = (("Source", self.source), ("Contact", self.contact), ("Licence", self.licence))
+        return (*filter(None, [self.name]), *(f"{self.words.get(word, word)}: {text}" for word, text in lines if text))
+
+    def document(self) -> dict[str, Any]:
+        """What differs from the defaults, as the policy file says it."""
+        return self.model_dump(exclude_defaults=True)
+
+
+NOBODY = Publisher()
+"""Who says nothing of themselves."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +16,8 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     PlainValidator,
+    TypeAdapter,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
@@ -51,8 +53,8 @@ def shown(value: object) -> str:
 
 def exact(value: object) -> Fraction:
     """The number that was typed. Long ones are refused, so that `1e999999999` costs nothing."""
-    if isinstance(value, Fraction):
-        return value
+    if isinstance(value, Fraction | int) and not isinstance(value, bool):
+        return Fraction(value)
     text = value.strip() if isinstance(value, str) else ""
     if _NUMBER.fullmatch(text):
         with suppress(PolicyError):
@@ -141,12 +143,29 @@ class Short:
         return {"anyOf": [*self.schemas, handler(schema)]}
 
 
+def words(forms: Mapping[str, object], example: str) -> Callable[[object], object]:
+    """Expands a word into its long form."""
+
+    def expand(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        if value not in forms:
+            refuse(
+                f"{shown(value)} is not understood here",
+                f"write {'; or '.join([*([' or '.join(forms)] if forms else []), example])}",
+            )
+        return forms[value]
+
+    return expand
+
+
 def _one_or_more(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
 SCALAR: Final[JsonSchemaValue] = {"type": ["string", "number", "boolean"]}
 NUMBER: Final[JsonSchemaValue] = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE_/+-]+$"}]}
+SHARE: Final[JsonSchemaValue] = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE_/+-]+ *%?$"}]}
 WORD: Final[JsonSchemaValue] = {"type": ["string", "number"]}
 
 Exact = Annotated[Fraction, PlainValidator(exact), WithJsonSchema(NUMBER)]
@@ -157,11 +176,7 @@ Scalar = Annotated[str, WithJsonSchema(SCALAR)]
 Names = Annotated[tuple[Text, ...], Short(_one_or_more, {"type": "string"})]
 Paragraph = Annotated[str, PlainValidator(paragraph), WithJsonSchema({"type": "string"})]
 Paragraphs = Annotated[tuple[Paragraph, ...], Short(_one_or_more, {"type": "string"})]
-Share = Annotated[
-    Fraction,
-    PlainValidator(share),
-    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE_/+-]+ *%?$"}]}),
-]
+Share = Annotated[Fraction, PlainValidator(share), WithJsonSchema(SHARE)]
 Distance = Annotated[
     Fraction | Percentage,
     PlainValidator(distance),
@@ -172,6 +187,15 @@ Rows = Annotated[
     PlainValidator(rows),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9]+( rows?)?$"}]}),
 ]
+
+
+def read_as(form: Any, value: object) -> Any:
+    """A value given in Python, read as one of the file. Raises PolicyError for the first thing wrong with it."""
+    try:
+        return TypeAdapter(form).validate_python(value)
+    except ValidationError as error:
+        found = error.errors()[0].get("ctx", {})
+        raise PolicyError(str(found["what"]), fix=str(found["fix"])) from None
 
 
 # -- section ----------------------------------------------------------------------------------------
@@ -196,6 +220,7 @@ class Section(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = handler.resolve_ref_schema(handler(core))
+        schema["description"] = (cls.__doc__ or "").partition("\n\n")[0]
         if cls.one_of:
             schema["oneOf"] = [{"required": [name]} for name in cls.one_of]
         return schema
@@ -219,25 +244,8 @@ def _answers(value: object) -> tuple[int, ...]:
     return tuple(whole(part) for part in value) if isinstance(value, list) else (whole(value),)
 
 
-def _groups(value: object) -> dict[str, list[list[str]]]:
-    """{age: [[0, 17], [18, 99]]}: the blocks of each attribute."""
-    fix = "write {age: [[0, 17], [18, 99]]}"
-    if not isinstance(value, dict) or not value:
-        refuse("this does not name the blocks of an attribute", fix)
-    for groups in value.values():
-        if not isinstance(groups, list) or not all(
-            isinstance(group, list) and group and all(isinstance(part, str) for part in group) for group in groups
-        ):
-            refuse("a block is not a list of values", fix)
-    return value
-
-
-_GROUPS_SCHEMA = {
-    "type": "object",
-    "minProperties": 1,
-    "additionalProperties": {"type": "array", "items": {"type": "array", "minItems": 1}},
-}
-Groups = Annotated[dict[str, list[list[str]]], PlainValidator(_groups), WithJsonSchema(_GROUPS_SCHEMA)]
+BlocksOf = dict[Text, tuple[tuple[Scalar, ...], ...]]
+"""{age: [[0, 17], [18, 99]]}: the blocks of each attribute."""
 
 
 class KnownSection(Section):
@@ -247,9 +255,9 @@ class KnownSection(Section):
 
     count: Text = ""
     marginal: Names = ()
-    bins: Groups = Field(default_factory=dict)
+    bins: BlocksOf = Field(default_factory=dict)
     rectangle: dict[Text, tuple[Scalar, ...]] = Field(default_factory=dict)
-    blocks: Groups = Field(default_factory=dict)
+    blocks: BlocksOf = Field(default_factory=dict)
     table: Text = ""
     answers: Annotated[
         tuple[int, ...],
@@ -260,42 +268,32 @@ class KnownSection(Section):
     at_least: Whole | None = Field(default=None, alias="at least")
 
 
-_NUMBERS = {"type": "array", "items": {"type": ["number", "string"]}}
-MATRIX = {"type": "array", "items": _NUMBERS}
-_START_SCHEMA = {"anyOf": [{"const": "stationary"}, _NUMBERS, MATRIX]}
-_TRANSITION_SCHEMA = {"anyOf": [MATRIX, {"type": "array", "items": MATRIX}]}
+Row = Annotated[tuple[Exact, ...], Field(min_length=1)]
+Matrix = Annotated[tuple[Row, ...], Field(min_length=1)]
 
 
 def _depth(value: object) -> int:
     return 1 + _depth(value[0]) if isinstance(value, list) and value else 0
 
 
-def nested_numbers(value: object, depth: int, fix: str) -> Any:
-    """Nested lists of exact numbers."""
-    if depth == 0:
-        return exact(value)
-    if not isinstance(value, list) or not value:
-        refuse("a list of probabilities is expected here", fix)
-    return tuple(nested_numbers(part, depth - 1, fix) for part in value)
+def _one_matrix(value: object) -> object:
+    return [value] if _depth(value) == 2 else value
 
 
-def _transition(value: object) -> Any:
-    """One matrix, or a list of them."""
-    fix = "write one row for each state, such as [[0.9, 0.1], [0.4, 0.6]]"
-    depth = _depth(value)
-    if depth not in (2, 3):
-        refuse("this is no matrix of probabilities", fix)
-    return nested_numbers(value if depth == 3 else [value], 3, fix)
+def _one_row(value: object) -> object:
+    return [value] if isinstance(value, list) and not any(isinstance(part, list) for part in value) else value
 
 
-def _start(value: object) -> Any:
+_stationary = words({STATIONARY: []}, "one probability for each state")
+
+
+def _start(value: object) -> object:
     """`stationary`, one distribution, or a list of them."""
-    fix = "write stationary, or one probability for each state"
-    if isinstance(value, str):
-        if value != STATIONARY:
-            refuse(f"{shown(value)} is not understood here", fix)
-        return ()
-    return nested_numbers(value if _depth(value) == 2 else [value], 2, fix)
+    return _stationary(value) if isinstance(value, str) else _one_row(value)
+
+
+_ROW = {"type": "array", "items": NUMBER}
+_MATRIX = {"type": "array", "items": _ROW}
 
 
 class ChainSection(Section):
@@ -303,8 +301,8 @@ class ChainSection(Section):
 
     along: Text
     states: Whole | None = None
-    transition: Annotated[Any, PlainValidator(_transition), WithJsonSchema(_TRANSITION_SCHEMA)]
-    start: Annotated[Any, PlainValidator(_start), WithJsonSchema(_START_SCHEMA)] = ()
+    transition: Annotated[tuple[Matrix, ...], Field(min_length=1), Short(_one_matrix, _MATRIX)]
+    start: Annotated[tuple[Row, ...], Short(_start, {"const": STATIONARY}, _ROW)] = ()
     source: Text
     length: Whole = 0
 
@@ -329,30 +327,14 @@ class AttackersSection(Section):
     contacts: ContactsSection | None = None
 
 
-def _word(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    if value != "independent":
-        refuse(
-            f"{shown(value)} is not understood here",
-            "write independent, {groups: household_id, at most: 5}, {chain: ...} or {contacts: ...}",
-        )
-    return {"independent": "true"}
-
-
-AttackersEntry = Annotated[AttackersSection, Short(_word, {"const": "independent"})]
+_attackers = words(
+    {"independent": {"independent": "true"}},
+    "{groups: household_id, at most: 5}, {chain: ...} or {contacts: ...}",
+)
+AttackersEntry = Annotated[AttackersSection, Short(_attackers, {"const": "independent"})]
 
 
 # -- whole table ------------------------------------------------------------------------------------
-
-_CHANCES = "write one chance for each value, such as [0.8, 0.2]; with `given`, such a row for each of its values"
-
-
-def _chance_rows(value: object) -> Sequence[Sequence[Fraction]]:
-    """A row of chances, or several."""
-    single = isinstance(value, list) and not any(isinstance(part, list) for part in value)
-    found: Sequence[Sequence[Fraction]] = nested_numbers([value] if single else value, 2, _CHANCES)
-    return found
 
 
 def _chances(value: object) -> object:
@@ -363,7 +345,7 @@ class ChancesSection(Section):
     """How likely each value of an attribute is, given those of others."""
 
     given: Names = ()
-    are: Annotated[Any, PlainValidator(_chance_rows), WithJsonSchema({"anyOf": [MATRIX["items"], MATRIX]})]
+    are: Annotated[tuple[Row, ...], Short(_one_row, _ROW)]
 
 
 class TableSecretSection(Section):
@@ -375,5 +357,5 @@ class TableSecretSection(Section):
     chance: Text = ""
     within: Share
     records: Whole
-    chances: dict[Text, Annotated[ChancesSection, Short(_chances, MATRIX["items"])]]
+    chances: dict[Text, Annotated[ChancesSection, Short(_chances, _ROW)]]
     source: Text

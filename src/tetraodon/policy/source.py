@@ -353,6 +353,8 @@ def _in_words(detail: ErrorDetails, path: KeyPath) -> PolicyError:
     if kind == "literal_error":
         words = re.findall("'(.*?)'", detail["ctx"]["expected"])
         return PolicyError(f"{shown(detail['input'])} is not understood here", fix=f"write one of: {', '.join(words)}")
+    if kind == "too_short" and detail["ctx"]["min_length"] == 1:
+        return PolicyError("this list is empty", fix="write its values, or drop it")
     what, fix = _SHAPES.get(kind, ("this is not understood", "see the policy file reference"))
     return PolicyError(what, fix=fix)
 

@@ -59,7 +59,7 @@ from tetraodon.pufferfish.policy_graph import (
     policy_graph,
     sparsity,
 )
-from tetraodon.pufferfish.scenario import Composable, Prior, Scenario
+from tetraodon.pufferfish.scenarios import Composable, Prior, Scenario
 from tetraodon.pufferfish.table_secrets import GaussianSecret, secret_share
 from tetraodon.pufferfish.verification import verify
 from tetraodon.pufferfish.wasserstein import wasserstein

@@ -29,8 +29,8 @@ from tetraodon.pufferfish.largest_odds import (
     near,
     whole_weights,
 )
-from tetraodon.pufferfish.pair import Masks
-from tetraodon.pufferfish.scenario import Prior
+from tetraodon.pufferfish.pairs import Masks
+from tetraodon.pufferfish.scenarios import Prior
 from tetraodon.pufferfish.world import World
 
 # -- additive ---------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.pufferfish.largest_odds import Likelihoods
-from tetraodon.pufferfish.pair import Masks
-from tetraodon.pufferfish.scenario import Prior
+from tetraodon.pufferfish.pairs import Masks
+from tetraodon.pufferfish.scenarios import Prior
 from tetraodon.pufferfish.world import World
 
 STEEP = 16.0

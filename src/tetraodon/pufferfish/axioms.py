@@ -17,7 +17,7 @@ from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.definition import Definition, SpelledOut, Verdict
-from tetraodon.pufferfish.scenario import Composable, Finite, Prior
+from tetraodon.pufferfish.scenarios import Composable, Finite, Prior
 from tetraodon.pufferfish.verification import ask, verify
 from tetraodon.pufferfish.world import World
 

@@ -18,7 +18,7 @@ from tetraodon.exact.rational import Number, decimal_text, rational
 from tetraodon.noise import laplace_quantile
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.additive import Additive, DiscreteLaplace
-from tetraodon.pufferfish.scenario import Anything, Composable, IndependentGroups
+from tetraodon.pufferfish.scenarios import Anything, Composable, IndependentGroups
 from tetraodon.pufferfish.world import World
 
 

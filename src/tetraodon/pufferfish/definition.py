@@ -15,8 +15,8 @@ from tetraodon.errors import PolicyError
 from tetraodon.exact.exponent import display, exp_below, is_at_most_exp, log_above, log_below
 from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.pufferfish.largest_odds import Likelihoods, OddsPeak, Peaks
-from tetraodon.pufferfish.pair import Masks, Pair, SecretPairs
-from tetraodon.pufferfish.scenario import Prior, Scenario
+from tetraodon.pufferfish.pairs import Masks, Pair, SecretPairs
+from tetraodon.pufferfish.scenarios import Prior, Scenario
 from tetraodon.pufferfish.world import World, classes_of, shown
 
 # -- definition -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.additive import Additive, Gaussian, Laplace
 from tetraodon.pufferfish.definition import Verdict, log_range, witness_of
 from tetraodon.pufferfish.largest_odds import Likelihoods, Peaks
-from tetraodon.pufferfish.pair import Masks
+from tetraodon.pufferfish.pairs import Masks
 from tetraodon.pufferfish.world import World
 
 MIXTURE_LIMIT = 1_000_000

@@ -15,8 +15,8 @@ from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.pufferfish.additive import Additive, Gaussian
 from tetraodon.pufferfish.definition import Definition, SpelledOut, Verdict, Witness, no_loss
-from tetraodon.pufferfish.pair import Pair
-from tetraodon.pufferfish.scenario import Prior
+from tetraodon.pufferfish.pairs import Pair
+from tetraodon.pufferfish.scenarios import Prior
 from tetraodon.pufferfish.world import Secret
 
 # -- gaussian mixture -------------------------------------------------------------------------------

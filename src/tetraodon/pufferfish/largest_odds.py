@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.exact.exponent import display
-from tetraodon.pufferfish.pair import Masks
-from tetraodon.pufferfish.scenario import Prior
+from tetraodon.pufferfish.pairs import Masks
+from tetraodon.pufferfish.scenarios import Prior
 from tetraodon.pufferfish.world import World, classes_of
 
 # -- likelihood -------------------------------------------------------------------------------------

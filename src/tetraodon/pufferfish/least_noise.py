@@ -26,8 +26,8 @@ from tetraodon.pufferfish.additive import Additive, Gaussian, Noise
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.pair import masks_of
-from tetraodon.pufferfish.scenario import Composable
+from tetraodon.pufferfish.pairs import masks_of
+from tetraodon.pufferfish.scenarios import Composable
 from tetraodon.pufferfish.verification import verify
 from tetraodon.pufferfish.wasserstein import Coupled, coupled_laws, wasserstein
 from tetraodon.pufferfish.world import World

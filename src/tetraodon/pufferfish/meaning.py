@@ -14,8 +14,8 @@ from tetraodon.exact.rational import Number, rational
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition, Verdict
-from tetraodon.pufferfish.pair import Pair
-from tetraodon.pufferfish.scenario import Scenario
+from tetraodon.pufferfish.pairs import Pair
+from tetraodon.pufferfish.scenarios import Scenario
 from tetraodon.pufferfish.verification import ask, verify
 
 # -- simulation -------------------------------------------------------------------------------------

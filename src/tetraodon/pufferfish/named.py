@@ -12,9 +12,8 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.pufferfish import pairs, scenarios
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.pair import Pair
-from tetraodon.pufferfish.pairs import hamming
-from tetraodon.pufferfish.scenario import Scenario
+from tetraodon.pufferfish.pairs import Pair, hamming
+from tetraodon.pufferfish.scenarios import Scenario
 from tetraodon.pufferfish.world import Dataset, Is, Metric, Secret, World
 
 

@@ -18,7 +18,7 @@ from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.axioms import Template, compiled, world_of
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.scenario import Prior
+from tetraodon.pufferfish.scenarios import Prior
 from tetraodon.pufferfish.world import World
 
 Loss = Callable[[Any, Any], Any]

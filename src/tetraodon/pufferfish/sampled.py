@@ -20,8 +20,8 @@ from scipy.stats import beta
 from tetraodon.errors import PolicyError
 from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.definition import Definition, SpelledOut, Verdict, Witness, no_loss
-from tetraodon.pufferfish.pair import Pair
-from tetraodon.pufferfish.scenario import Prior
+from tetraodon.pufferfish.pairs import Pair
+from tetraodon.pufferfish.scenarios import Prior
 
 DIGITS = 9
 CUTS = 40

@@ -19,11 +19,18 @@ from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition, SpelledOut, Verdict, Witness, bracketed, concluded
 from tetraodon.pufferfish.derived_mechanism import Mixed, Processed, attacked, likelihoods, no_more_than
 from tetraodon.pufferfish.gaussian import judge_gaussian
-from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.largest_odds import SLACK, Likelihoods, SecretSums, for_blocks, for_priors
-from tetraodon.pufferfish.pair import Masks, masks_of
+from tetraodon.pufferfish.pairs import Masks, masks_of
 from tetraodon.pufferfish.sampled import judge_samples
-from tetraodon.pufferfish.scenario import Anything, Given, IndependentGroups, Prior, SharedLaw, check_product
+from tetraodon.pufferfish.scenarios import (
+    Anything,
+    Given,
+    IndependentGroups,
+    KnownSums,
+    Prior,
+    SharedLaw,
+    check_product,
+)
 from tetraodon.pufferfish.world import World, classes_of
 
 # -- hockey stick -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.largest_odds import whole_weights
-from tetraodon.pufferfish.pair import Pair, masks_of
+from tetraodon.pufferfish.pairs import Pair, masks_of
 from tetraodon.pufferfish.world import World
 
 

@@ -19,13 +19,11 @@ from tetraodon.query.moments import Between, FromSums, Moments, Pair, half, midd
 from tetraodon.query.number import Number
 from tetraodon.query.query import (
     BY,
-    FOR_EACH,
     WEIGHT,
     Answered,
     Columns,
     Key,
     Query,
-    Wording,
     labels,
     names_of,
     numeric,
@@ -69,13 +67,6 @@ class Covariance(OfTwo):
     words: ClassVar = ("covariance",)
     keys: ClassVar = {"covariance": Key("names", ()), "by": BY}
     column: ClassVar = "covariance"
-    wording: ClassVar = Wording(
-        "{kind} of {attributes}",
-        f"The {{kind}} of {{attributes:in}}{FOR_EACH}.",
-        "{units} (sum of products)",
-        "The sum of products behind the {kind} is typically off by {off} {units}",
-        title="{kind} of {attributes}",
-    )
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -153,13 +144,6 @@ class RatioOfTotals(OfTwo):
     keys: ClassVar = {"ratio": Key("names", ()), "weight": WEIGHT, "by": BY}
     column: ClassVar = "ratio"
     needed: ClassVar = ("attributes", "weight")
-    wording: ClassVar = Wording(
-        "ratio of {above} to {below}<, weighted by {weight}>",
-        f"The sum of {{above:in}}, divided by that of {{below:in}}<, each record times its {{weight}}>{FOR_EACH}.",
-        "{above:unit} (sum)",
-        "The sum of {above} behind the ratio is typically off by {off} {above:unit}",
-        title="ratio of {above} to {below}< ({per})>",
-    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The two totals."""
@@ -210,13 +194,6 @@ class Regression(Query):
     more_columns: ClassVar = ("term",)
 
     needed: ClassVar = ("attribute", "on")
-    wording: ClassVar = Wording(
-        "regression of {attribute} on {on}",
-        "How {attribute:in} changes with {on:in}: least-squares coefficients, and its value where {they_are} zero"
-        f"{FOR_EACH}.",
-        "{units} (sum of products)",
-        "The sum of products behind the first coefficient is typically off by {off} {units}",
-    )
 
     def __post_init__(self) -> None:
         if not self.on:

@@ -18,8 +18,6 @@ from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.number import Number
 from tetraodon.query.query import (
     BY,
-    FOR_EACH,
-    WEIGHED,
     WEIGHT,
     WHOLE,
     Answered,
@@ -32,7 +30,6 @@ from tetraodon.query.query import (
     Query,
     Reading,
     TypedBins,
-    Wording,
     counted,
     labels,
     measured_counts,
@@ -64,13 +61,6 @@ class Count(Query):
     column: ClassVar = "count"
 
     needed: ClassVar = ("weight",)
-    wording: ClassVar = Wording(
-        "records< where {where}>< weighted by {weight}>",
-        f"How many records {{there_are}}{WEIGHED}{FOR_EACH}.",
-        "{unit}",
-        title="{title}",
-        head="Number of records< with {where}>",
-    )
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Count:  # noqa: ARG003
@@ -100,10 +90,6 @@ class Count(Query):
             return counted(answered.table, answered)
         return added_up(splits_of(self.by, answered.domain), self.weight, answered)
 
-    def phrases(self, domain: Domain | None) -> dict[str, Any]:
-        there_are = f"satisfy: {self.where}" if self.where else "there are"
-        return weighed_phrases(Query.phrases(self, domain)) | {"there_are": there_are}
-
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:
         drawn = Query.drawing(self, domain, table)
         return drawn and replace(drawn, adds_up=bool(table))
@@ -120,14 +106,6 @@ def weighed(domain: Domain, name: str) -> Attribute:
     if weight.number(0) < 0:
         raise QueryError(f"{name} can be negative, so that it cannot be a weight", fix="use a weight from 0 upwards")
     return weight
-
-
-def weighed_phrases(said: dict[str, Any]) -> dict[str, Any]:
-    """The phrases of a question that counts records, or adds up weights: what the numbers are, and their unit."""
-    weight = said["weight"]
-    if not weight:
-        return said | {"title": "records", "unit": "records"}
-    return said | {"title": f"sum of {weight:titled}", "unit": f"{weight:unit}"}
 
 
 def satisfying(where: str, weight: str, domain: Domain) -> Table:
@@ -210,12 +188,6 @@ class Histogram(Query):
     column: ClassVar = "count"
     if_too_long: ClassVar = "ask for fewer attributes, or for `bins` of them"
     needed: ClassVar = ("weight",)
-    wording: ClassVar = Wording(
-        "counts by {attributes}< in {bins_of}><, weighted by {weight}>",
-        f"How many records there are for each {{cell}} of {{parts}}{WEIGHED}.",
-        "{unit}",
-        title="{title}",
-    )
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Histogram:
@@ -265,7 +237,7 @@ class Histogram(Query):
         binned = dict(self.bins)
         parts = [f"{name} (in {len(binned[name])} groups)" if name in binned else name for name in self.attributes]
         cells = {"cell": "value" if len(parts) == 1 else "combination", "parts": listing(parts)}
-        return weighed_phrases(Query.phrases(self, domain)) | cells | {"bins_of": "bins" if binned else ""}
+        return Query.phrases(self, domain) | cells | {"bins_of": "bins" if binned else ""}
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
         if self.weight:

@@ -11,7 +11,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
-from tetraodon.query.query import Answered, Columns, Key, Query, Wording, column_name, splits_of
+from tetraodon.query.query import Answered, Columns, Key, Query, column_name, splits_of
 from tetraodon.wording import number_of
 
 
@@ -29,12 +29,6 @@ class KMeans(Query):
     numbers: ClassVar = False
     shaped_by_budget: ClassVar = True
     of_parts: ClassVar = False
-    wording: ClassVar = Wording(
-        "{clusters} clusters of {attributes}",
-        "The centres of {how_many} of {attributes:in}, and the size of each.",
-        "records (cell)",
-        "Each cell of the table that was clustered is typically off by {off} records",
-    )
 
     def __post_init__(self) -> None:
         if self.clusters is None:

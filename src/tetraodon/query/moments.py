@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,16 +24,12 @@ from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import Number
 from tetraodon.query.query import (
     BY,
-    FOR_EACH,
-    OVER_WHOM,
-    WEIGHED,
     WEIGHT,
     Answered,
     Columns,
     Key,
     MeasuredSum,
     Query,
-    Wording,
     addable,
     labels,
     names_of,
@@ -321,24 +317,12 @@ class Total(Summed):
     words: ClassVar = ("total", "sum")
     keys: ClassVar = {"total": Key("text", ""), "sum": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "total"
-    wording: ClassVar = Wording(
-        "sum of {attribute}< times {weight}>",
-        f"The sum of {{attribute:in}}<, each record times its {{weight}}>{FOR_EACH}{OVER_WHOM}.",
-        "{attribute:unit}",
-        title="sum of {times}",
-    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         return () if self.noise else (self.linear(domain),)
 
     def found(self, answered: Answered) -> Between:
         return between(answered.sums[0], 1)
-
-    def phrases(self, domain: Domain | None) -> dict[str, Any]:
-        said = Query.phrases(self, domain)
-        return said | {
-            "times": f"{self.attribute} times {self.weight}" if self.weight else format(said["attribute"], "titled")
-        }
 
 
 def total(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: str = "") -> Total:
@@ -355,13 +339,6 @@ class Mean(Summed, Derived):
     words: ClassVar = ("mean",)
     keys: ClassVar = {"mean": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "mean"
-    wording: ClassVar = Wording(
-        "mean of {attribute}< weighted by {weight}>",
-        f"The average of {{attribute:in}}<, each record counting as much as its {{weight}}>{FOR_EACH}{OVER_WHOM}.",
-        "{attribute:unit} (sum)",
-        "The sum behind the average is typically off by {off} {attribute:unit}",
-        title="average of {attribute:titled}",
-    )
 
     def linear(self, domain: Domain) -> LinearQuery:
         if self.weight:
@@ -426,14 +403,6 @@ class Proportion(FromSums):
     keys: ClassVar = {"proportion": Key("text", ""), "weight": WEIGHT, "by": BY}
     column: ClassVar = "proportion"
     needed: ClassVar = ("weight",)
-    wording: ClassVar = Wording(
-        "share of records where {where}<, weighted by {weight}>",
-        f"The share of records that satisfy: {{where}}{WEIGHED}{FOR_EACH}.",
-        "{unit_of_sum}",
-        "The {counted} behind the share is typically off by {off} {weight:unit}",
-        title="share of records",
-        head="Share of records with {where}",
-    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """How many records satisfy the condition, and how many there are; or the sums of their weights."""
@@ -444,12 +413,6 @@ class Proportion(FromSums):
     def found(self, answered: Answered) -> Between:
         """Post  from 0 to 1; all of it where there may be no records."""
         return quotient(*answered.sums[:2]).within(0.0, 1.0)
-
-    def phrases(self, domain: Domain | None) -> dict[str, Any]:
-        said = Query.phrases(self, domain)
-        if not self.weight:
-            return said | {"unit_of_sum": "records", "counted": "number of records"}
-        return said | {"unit_of_sum": f"{said['weight']:unit} (sum)", "counted": f"sum of {self.weight}"}
 
 
 def proportion(where: str, *, weight: str = "", by: Sequence[str] = ()) -> Proportion:
@@ -470,13 +433,6 @@ class Variance(Derived):
     words: ClassVar = ("variance",)
     keys: ClassVar = {"variance": Key("text", ""), "by": BY}
     column: ClassVar = "variance"
-    wording: ClassVar = Wording(
-        "{kind} of {attribute}",
-        f"The {{kind}} of {{attribute:in}}{FOR_EACH}{OVER_WHOM}.",
-        "{square} (sum of squares)",
-        "The sum of squares behind the {kind} is typically off by {off} {square}",
-        title="variance of {attribute}< ({square})>",
-    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The squared distances from the middle of the declared values, the values, and the number of records."""
@@ -542,7 +498,6 @@ class StandardDeviation(Variance):
     words: ClassVar = ("standard deviation",)
     keys: ClassVar = {"standard deviation": Key("text", ""), "by": BY}
     column: ClassVar = "standard_deviation"
-    wording: ClassVar = replace(Variance.wording, title="standard deviation of {attribute:titled}")
 
     def found(self, answered: Answered) -> Between:
         """Why  the root never falls: it is in the roots of an interval wherever the variance is in that interval."""

@@ -25,7 +25,6 @@ from tetraodon.query.query import (
     Key,
     Places,
     Query,
-    Wording,
     ends_of_counts,
     numeric,
     plain,
@@ -49,7 +48,6 @@ class PeopleCount(Query):
     column: ClassVar = "people"
     more_columns: ClassVar = ("rows",)
     of_parts: ClassVar = False
-    wording: ClassVar = Wording("people< by their number of {rows_of}>", "{how_many}", "people")
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> PeopleCount:
@@ -103,7 +101,6 @@ def key_of(declared: Declared) -> int:
 # `total per person` and `mean per person`: what people have, each person's rows added up and cut off at a cap.
 
 CAP = Key("text", "")
-CAPPED = "{attribute:in}, a person's rows added up, to at most {most}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +142,6 @@ class TotalPerPerson(PerPerson):
     words: ClassVar = ("total per person",)
     keys: ClassVar = {"total per person": Key("text", ""), "cap": CAP}
     column: ClassVar = "total"
-    wording: ClassVar = Wording(
-        "sum over people of {attribute}, at most {most} each",
-        f"The sum over people of {CAPPED}.",
-        "{attribute:unit}",
-        title="sum of {attribute:titled}",
-    )
 
     def found(self, answered: Answered) -> Between:
         (measured,) = answered.sums[:1]
@@ -170,13 +161,6 @@ class MeanPerPerson(PerPerson):
     words: ClassVar = ("mean per person",)
     keys: ClassVar = {"mean per person": Key("text", ""), "cap": CAP}
     column: ClassVar = "mean"
-    wording: ClassVar = Wording(
-        "mean over people of {attribute}, at most {most} each",
-        f"The average over people of {CAPPED}.",
-        "{attribute:unit} (sum)",
-        "The sum behind the average is typically off by {off} {attribute:unit}",
-        title="average of {attribute:titled} per person",
-    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         return *PerPerson.sums(self, domain), LinearQuery(EachPerson())

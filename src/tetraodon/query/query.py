@@ -9,10 +9,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, assert_never
 
 import numpy as np
@@ -361,10 +364,11 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Wording:
-    """What a kind of question says in words: templates that its fields fill in.
+    """What a kind of question says in words: templates that its fields fill in, from `templates/questions.toml`.
 
     `{attribute}` is a field; `{attribute:in}` adds its unit in a sentence, `{attribute:titled}` over an axis, and
-    `{attribute:unit}` is the unit alone. A part in angle brackets is left out where one of its fields is empty.
+    `{attribute:unit}` is the unit alone. A part in angle brackets is left out where one of its fields is empty, or is
+    what stands behind a bar in it.
     `off` is how far off answers are: by `{off}` of the `{unit}`, with `{each}` for `Each number`, or `The number`.
     `title` is what a chart's numbers are, `head` what it shows; a kind without a title has a chart of its own, or none.
     """
@@ -380,21 +384,28 @@ class Wording:
     def filled(template: str, phrases: Mapping[str, Any]) -> str:
         """A template with its fields filled in.
 
-        >>> Wording.filled("mean of {what}< by {by}><, {how}>", {"what": "age", "by": "", "how": "<rounded>"})
-        'mean of age, <rounded>'
+        >>> Wording.filled("mean of {it}< by {by}|, for all><, {how}>", {"it": "age", "by": "", "how": "<rounded>"})
+        'mean of age, for all, <rounded>'
         """
         parts = re.split("<(.*?)>", template)
-        kept = (
-            part
-            for place, part in enumerate(parts)
-            if place % 2 == 0 or all(phrases[name] for name in re.findall(r"{(\w+)", part))
-        )
-        return "".join(part.format_map(phrases) for part in kept)
+        for place in range(1, len(parts), 2):
+            part, _, otherwise = parts[place].partition("|")
+            parts[place] = part if all(phrases[name] for name in re.findall(r"{(\w+)", part)) else otherwise
+        return "".join(part.format_map(phrases) for part in parts)
+
+    @staticmethod
+    @cache
+    def of(kind: type[Query]) -> Wording:
+        """What a kind says, and where it says nothing, the kind that it is made from."""
+        said: dict[str, str] = {}
+        for one in reversed(kind.__mro__):
+            said |= _templates().get(one.__dict__.get("words", ("",))[0], {})
+        return Wording(**said)
 
 
-FOR_EACH = "<, for each {by}>"
-OVER_WHOM = "<, over those whose {missing} is not missing>"
-WEIGHED = "<, each counting as much as its {weight}>"
+@cache
+def _templates() -> dict[str, dict[str, str]]:
+    return tomllib.loads((Path(__file__).parent / "templates" / "questions.toml").read_text(encoding="utf-8"))
 
 
 class _Name(str):
@@ -434,7 +445,6 @@ class Query(ABC):
     """Its keys in the policy file besides `name` and `share`, its own key first."""
     instead: ClassVar[Mapping[str, str]] = {}
     """Keys that are none of its own, and what people mean who write them: how to write it."""
-    wording: ClassVar[Wording]
     needed: ClassVar[tuple[str, ...]] = ()
     """Fields that name attributes without which a record does not count."""
     column: ClassVar[str]
@@ -447,6 +457,11 @@ class Query(ABC):
     of_parts: ClassVar[bool] = True
     """Whether it may be asked about some of the records only."""
     if_too_long: ClassVar[str] = "ask about fewer values: named `ranges`, or an attribute with a larger `step`"
+
+    @property
+    def wording(self) -> Wording:
+        """What it says in words: templates that its fields fill in."""
+        return Wording.of(type(self))
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -547,7 +562,8 @@ class Query(ABC):
 def asked_in_words(query: Query) -> str:
     """What an item asks for.
 
-    >>> from tetraodon.query.kinds import histogram, total
+    >>> from tetraodon.query.counts import histogram
+    >>> from tetraodon.query.moments import total
     >>> asked_in_words(histogram("age", "sex")), asked_in_words(total("loss", by="sex"))
     ('counts by age and sex', 'sum of loss by sex')
     """

@@ -19,7 +19,6 @@ from tetraodon.query.contribution import AllRanges, One, Prefix, Table
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.query import (
     BY,
-    FOR_EACH,
     SHAPE,
     WHOLE,
     Answered,
@@ -36,7 +35,6 @@ from tetraodon.query.query import (
     Query,
     Reading,
     RunningCounts,
-    Wording,
     attribute_values,
     column_name,
     counted,
@@ -87,10 +85,6 @@ class Cdf(AlongValues):
     words: ClassVar = ("cdf",)
     keys: ClassVar = {"cdf": Key("text", ""), "by": BY, "whole": WHOLE, "shape": SHAPE}
     column: ClassVar = "at_most"
-    wording: ClassVar = Wording(
-        "running counts of {attribute}",
-        f"How many records have {{attribute}} at or below each of its values{FOR_EACH}.",
-    )
 
     def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
         return RunningCounts()
@@ -193,12 +187,6 @@ class Ranges(AlongValues):
     instead: ClassVar = {"at": "write `ranges: {age: [[17, 29], [30, 64]]}`, or `cdf` for every value"}
     column: ClassVar = "count"
     more_columns: ClassVar = ("range", "low", "high", "at_most")
-    wording: ClassVar = Wording(
-        "{which} of {attribute}",
-        f"How many records have {{attribute}} {{where}}{FOR_EACH}.<{{running}}>",
-        title="records",
-        head="Counts in ranges of {attribute}",
-    )
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Ranges:
@@ -345,12 +333,6 @@ class Rectangles(Query):
     keys: ClassVar = {"rectangles": Key("names", ()), "shape": SHAPE}
     column: ClassVar = "count"
     needed: ClassVar = ("attributes",)
-    wording: ClassVar = Wording(
-        "all rectangles of {attributes}",
-        "How many records lie in any rectangle of {attributes}. The table holds every cell; a rectangle is the sum of "
-        "its cells.",
-        off="A rectangle picked at random is typically off by {off} records",
-    )
 
     def __post_init__(self) -> None:
         if len(self.attributes) != 2:
@@ -412,11 +394,6 @@ class Quantiles(AlongValues):
     }
     column: ClassVar = "quantile"
     numbers: ClassVar = False
-    wording: ClassVar = Wording(
-        "{which} of {attribute}",
-        f"The least {{attribute:in}} that {{shares}} of the records do not exceed{FOR_EACH}.",
-        off="The ranks of these values are typically off by {off} records",
-    )
 
     def __post_init__(self) -> None:
         if not self.at:

@@ -19,7 +19,6 @@ from tetraodon.query.query import (
     Json,
     Key,
     Query,
-    Wording,
     attribute_values,
     column_name,
     names_of,
@@ -76,12 +75,6 @@ class SyntheticRecords(Query):
     column: ClassVar = "record"
     numbers: ClassVar = False
     of_parts: ClassVar = False
-    wording: ClassVar = Wording(
-        "{how_many} made-up records of {names}",
-        "Made-up records, {how_many} of them, with values of {names}.",
-        "records (cell)",
-        "Each cell of the tables that were chosen is typically off by {off} records",
-    )
     if_too_long: ClassVar = "give `bins` for attributes of many values, or name fewer `attributes`"
 
     def __post_init__(self) -> None:

@@ -24,19 +24,19 @@ from tetraodon.inference.consistency import Margin
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.aim import records_told
 from tetraodon.mechanism.kmeans import centres_of
-from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled, box_sums
+from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled, box_mask, box_sums
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.condition.nodes import Always, Truth, evaluate
 from tetraodon.query.condition.read import read_condition, truth_table
 from tetraodon.query.condition.syntax import Names
 from tetraodon.query.contribution import Contribution, One, Table
-from tetraodon.query.kinds import KMeans
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.moments import Derived
 from tetraodon.query.query import Columns, MeasuredSum, ends_of_counts, possible_ends, split_values
 from tetraodon.query.ranges import read_quantile
 from tetraodon.releases.estimates import CombinedGroup, Estimated, Estimates, raw_table
-from tetraodon.releases.plan import PlannedItem
+from tetraodon.releases.plan import PlannedItem, PlannedNames
 
 if TYPE_CHECKING:
     import pandas
@@ -69,11 +69,6 @@ class TableAnswer:
     @property
     def unbiased(self) -> Floats:
         return self.estimated.unbiased
-
-    @property
-    def whole(self) -> bool:
-        """Whether counts are whole and not negative, and so are the ends of intervals."""
-        return self.item.item.whole
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -179,7 +174,7 @@ class TableAnswer:
     def _ends(
         self, centre: Floats, reach: Floats | float, values: Floats, most: Floats | float
     ) -> tuple[Floats, Floats]:
-        if self.whole:
+        if self.item.item.whole:
             return possible_ends(centre, reach, values, most)
         return ends_of_counts(centre, reach, values, averaged=self.averaged)
 
@@ -250,14 +245,6 @@ class TableAnswer:
             )
         return attribute
 
-    def slab(self, name: str, low: int, high: int) -> Bools:
-        """The cells whose code of one attribute lies between two codes."""
-        axis = self.names.index(name)
-        view = [1] * self.values.ndim
-        view[axis] = -1
-        codes = np.arange(self.values.shape[axis]).reshape(view)
-        return np.broadcast_to((codes >= low) & (codes <= high), self.values.shape)
-
     # -- many boxes at once --------------------------------------------------------------------
 
     def many(self, low: Ends, high: Ends) -> Columns:
@@ -312,114 +299,33 @@ def _settled(values: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floa
     return np.where(sure, whole, values), np.where(sure, whole, lower), np.where(sure, whole, upper)
 
 
-# -- columns ----------------------------------------------------------------------------------------
-# What was released about an item, as its question turns it into named columns.
-
-
-@dataclass(frozen=True, eq=False)
-class AnsweredItem:
-    """An item with what was measured for it, and the estimates of the release."""
-
-    item: PlannedItem
-    domain: Domain
-    measured: Measured
-    estimates: Estimates
-
-    @property
-    def whole(self) -> bool:
-        """Whether counts are to be whole and not negative."""
-        return self.item.item.whole
-
-    @property
-    def noisy(self) -> bool:
-        """Whether there is any noise in it."""
-        return bool(self.item.strategy.noisy)
-
-    @property
-    def averaged(self) -> bool:
-        """Whether it was inferred as version 0.1 did."""
-        return self.estimates.combined is None
-
-    @property
-    def axes(self) -> tuple[Split, ...]:
-        """The axes of the table of counts."""
-        return self.item.strategy.table
-
-    @cached_property
-    def table(self) -> TableAnswer | None:
-        """The table of counts behind the answer, if there is one."""
-        key, combined = (self.item.name, None), self.estimates.combined
-        if key not in self.estimates.tables:
-            return None
-        place = combined.places.get(key) if combined else None
-        return TableAnswer(self.item, self.domain, self.measured, self.estimates.tables[key], place, combined is None)
-
-    @property
-    def sums(self) -> tuple[MeasuredSum, ...]:
-        """What was measured itself, in the order of `Query.sums`, as everything that was measured tells it."""
-        stated = self.item.strategy.stated(self.item.scale)
-        found = [self._sum(place, one) for place, one in enumerate(stated)]
-        kinds = [query.contribution for query in self.item.item.query.sums(self.domain)]
-        order = [_place(measurement.query.contribution, kinds) for measurement in stated]
-        return tuple(one for _, one in sorted(zip(order, found, strict=True), key=itemgetter(0)))
-
-    def _sum(self, place: int, measurement: Measurement) -> MeasuredSum:
-        numbers, noise, scale = self.measured[place], measurement.noise, measurement.scale
-        if scale:
-            exact = self.measured[len(self.item.strategy.noisy) :]
-            own = self.item.strategy.mechanism.measured_sum(measurement, numbers, exact)
-            if own is not None:
-                return own
-        unit, key, combined = measurement.query.contribution.unit, (self.item.name, place), self.estimates.combined
-        made = self.estimates.tables.get(key)
-        told = None if made is None else made.published.reshape(numbers.shape) / float(unit)
-        group, where = combined.places.get(key, (None, 0)) if combined else (None, 0)
-        found = group.each(where, CONFIDENCE) if group else None
-
-        def reach(failures: int) -> Floats:
-            sure = 1 - (1 - CONFIDENCE) / failures
-            together = group.each(where, sure) if group and found else None
-            if together is not None:
-                return together[1].reshape(numbers.shape) / float(unit)
-            return np.full(numbers.shape, noise.sum_quantile(scale, 1, sure) if scale else 0.0)
-
-        centre = numbers if found is None else found[0].reshape(numbers.shape) / float(unit)
-        return MeasuredSum(centre, unit, not scale, reach, told)
-
-    def clusters(self) -> tuple[Floats, Floats]:
-        """Centres of clusters, the largest first, and about how many records each has."""
-        strategy, query = self.item.strategy, self.item.item.query
-        assert isinstance(query, KMeans), "only these are clustered"
-        table = (*strategy.noisy, *strategy.exact)[0]
-        known = (strategy.exact[0], self.measured[1]) if strategy.noisy and strategy.exact else None
-        variance = strategy.noise.variance(self.item.scale) if strategy.noisy else 0.0
-        return centres_of(query, self.domain, table, self.measured[0], variance, known)
-
-    def made_up(self, n: int) -> dict[str, Ints]:
-        """The codes of so many made-up records, by attribute."""
-        strategy = self.item.strategy
-        tables = strategy.noisy[0].contribution
-        assert isinstance(tables, ChosenTables), "only from such tables"
-        return records_told(tables, self.measured[0], self.item.scale, strategy.noise, self.domain, n)
-
-
-def _place(measured: Contribution, asked: Sequence[Contribution]) -> int:
-    """Which of the sums that a question asks was measured. It asks about one condition at most."""
-    condition = isinstance(measured, Table)
-    found = (n for n, one in enumerate(asked) if one == measured or (condition and isinstance(one, Table)))
-    return next(found, len(asked))
-
-
 # -- answer -----------------------------------------------------------------------------------------
 
 
 class AnswerColumns(Displayed, ABC):
     """The answer to one item: columns of equal length, in the forms that analysts want."""
 
+    item: PlannedItem | PlannedNames
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """The name of the item."""
+        return self.item.name
+
+    @property
+    def title(self) -> str:
+        """The title of the item, or what is asked in a few words."""
+        return self.item.item.title or self.item.asked[:1].upper() + self.item.asked[1:]
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """What was asked."""
+
+    @property
+    def remark(self) -> str:
+        """What readers must know of numbers that say nothing, such as a mean of nobody; empty where there are none."""
+        return ""
 
     @property
     @abstractmethod
@@ -470,12 +376,7 @@ class Answer(AnswerColumns):
     estimates: Estimates
 
     @property
-    def name(self) -> str:
-        return self.item.name
-
-    @property
     def sentence(self) -> str:
-        """What was asked."""
         those = self.item.strategy.among
         return self.item.item.sentence(self.domain if those is None else those.domain)
 
@@ -487,18 +388,25 @@ class Answer(AnswerColumns):
     @property
     def values(self) -> Floats | None:
         """The published table of counts, if there is one."""
-        found = self.estimates.tables.get((self.name, None))
-        return None if found is None else found.published
+        return None if self.table is None else self.table.values
 
     @cached_property
-    def table(self) -> TableAnswer:
+    def table(self) -> TableAnswer | None:
         """The table of counts behind the answer, if there is one."""
-        found = self._answered.table
-        if found is None:
+        key, combined = (self.name, None), self.estimates.combined
+        if key not in self.estimates.tables:
+            return None
+        place = combined.places.get(key) if combined else None
+        return TableAnswer(self.item, self.domain, self.measured, self.estimates.tables[key], place, combined is None)
+
+    @property
+    def counts(self) -> TableAnswer:
+        """The same; refused where there is none."""
+        if self.table is None:
             raise QueryError(
                 f"{self.name} is not a table of counts", fix="ask a histogram, a cdf or ranges; or read `columns`"
             )
-        return found
+        return self.table
 
     @cached_property
     def columns(self) -> Columns:
@@ -506,15 +414,10 @@ class Answer(AnswerColumns):
 
         Beside whole counts, `measured` holds the same without rounding and without bias.
         """
-        return self.item.item.query.columns(self._answered)
+        return self.item.item.query.columns(self)
 
-    @cached_property
-    def _answered(self) -> AnsweredItem:
-        return AnsweredItem(self.item, self.domain, self.measured, self.estimates)
-
-    @cached_property
+    @property
     def remark(self) -> str:
-        """What readers must know of numbers that say nothing, such as a mean of nobody; empty where there are none."""
         query, rows = self.item.item.query, len(self)
         if not isinstance(query, Derived) or not self.item.strategy.noisy:
             return ""
@@ -525,7 +428,7 @@ class Answer(AnswerColumns):
 
     def between(self, low: object, high: object, *, attribute: str | None = None) -> Estimate:
         """How many records have a value from `low` to `high`, both included; of a table in bins, whole bins only."""
-        table = self.table
+        table = self.counts
         name = table.ordered_name(attribute, binned=True)
         first, last = self.domain[name].code_from(low), self.domain[name].code_up_to(high)
         if first > last + 1:
@@ -535,7 +438,7 @@ class Answer(AnswerColumns):
 
     def between_many(self, low: Sequence[object], high: Sequence[object]) -> Columns:
         """Many ranges at once, as columns: the count of each, and the ends of its 95% interval."""
-        table = self.table
+        table = self.counts
         name = table.ordered_name(None)
         if table.values.ndim != 1:
             raise QueryError(f"{self.name} is split by other attributes", fix="ask `between` for one range at a time")
@@ -543,14 +446,14 @@ class Answer(AnswerColumns):
 
     def rectangle(self, **sides: tuple[object, object]) -> Estimate:
         """How many records lie in a rectangle of a map: `rectangle(x=(0, 9), y=(3, 5))`, both ends included."""
-        low, high = self.table.rectangle_codes({name: ([a], [b]) for name, (a, b) in sides.items()})
-        ends = zip(self.table.names, low, high, strict=True)
-        first, second = (self.table.slab(name, int(a[0]), int(b[0])) for name, a, b in ends)
-        return self.table.add_up(first & second)
+        table = self.counts
+        ends = table.rectangle_codes({name: ([a], [b]) for name, (a, b) in sides.items()})
+        low, high = ([int(codes[0]) for codes in side] for side in ends)
+        return table.add_up(box_mask(table.values.shape, low, high))
 
     def rectangles_many(self, sides: Mapping[str, tuple[Any, Any]]) -> Columns:
         """Many rectangles at once: for each side its low ends and its high ends. Columns as for `between_many`."""
-        return self.table.many(*self.table.rectangle_codes(sides))
+        return self.counts.many(*self.counts.rectangle_codes(sides))
 
     def quantile(self, share: Number, *, attribute: str | None = None) -> Value:
         """The least value that at least this share of the records does not exceed."""
@@ -561,7 +464,7 @@ class Answer(AnswerColumns):
         q = rational(share, name="quantile")
         if not 0 <= q <= 1:
             raise QueryError("a quantile is not between 0 and 1", fix="write a share such as 0.5")
-        table = self.table
+        table = self.counts
         name = table.ordered_name(attribute)
         found = self.domain[name]
         codes = table.quantile(name, q)
@@ -569,15 +472,92 @@ class Answer(AnswerColumns):
 
     def count(self, condition: str) -> Estimate:
         """How many records satisfy a condition on the table's attributes; `true` counts all of them."""
-        table = self.table
+        table = self.counts
         names, holds = truth_of(condition, self.domain)
         outside = [name for name in names if name not in table.names]
         if outside:
             raise QueryError(f"{self.name} does not know {outside[0]}", fix=f"ask about {', '.join(table.names)} only")
         return table.add_up(cells_where(table, names, holds))
 
+    # -- what its question asks of it -------------------------------------------------------------------
+
+    @property
+    def whole(self) -> bool:
+        """Whether counts are to be whole and not negative."""
+        return self.item.item.whole
+
+    @property
+    def noisy(self) -> bool:
+        """Whether there is any noise in it."""
+        return bool(self.item.strategy.noisy)
+
+    @property
+    def averaged(self) -> bool:
+        """Whether it was inferred as version 0.1 did."""
+        return self.estimates.combined is None
+
+    @property
+    def axes(self) -> tuple[Split, ...]:
+        """The axes of the table of counts."""
+        return self.item.strategy.table
+
+    @cached_property
+    def sums(self) -> tuple[MeasuredSum, ...]:
+        """What was measured itself, in the order of `Query.sums`, as everything that was measured tells it."""
+        stated = self.item.strategy.stated(self.item.scale)
+        found = [self._sum(place, one) for place, one in enumerate(stated)]
+        kinds = [query.contribution for query in self.item.item.query.sums(self.domain)]
+        order = [_place(measurement.query.contribution, kinds) for measurement in stated]
+        return tuple(one for _, one in sorted(zip(order, found, strict=True), key=itemgetter(0)))
+
+    def _sum(self, place: int, measurement: Measurement) -> MeasuredSum:
+        numbers, noise, scale = self.measured[place], measurement.noise, measurement.scale
+        if scale:
+            exact = self.measured[len(self.item.strategy.noisy) :]
+            own = self.item.strategy.mechanism.measured_sum(measurement, numbers, exact)
+            if own is not None:
+                return own
+        unit, key, combined = measurement.query.contribution.unit, (self.item.name, place), self.estimates.combined
+        made = self.estimates.tables.get(key)
+        told = None if made is None else made.published.reshape(numbers.shape) / float(unit)
+        group, where = combined.places.get(key, (None, 0)) if combined else (None, 0)
+        found = group.each(where, CONFIDENCE) if group else None
+
+        def reach(failures: int) -> Floats:
+            sure = 1 - (1 - CONFIDENCE) / failures
+            together = group.each(where, sure) if group and found else None
+            if together is not None:
+                return together[1].reshape(numbers.shape) / float(unit)
+            return np.full(numbers.shape, noise.sum_quantile(scale, 1, sure) if scale else 0.0)
+
+        centre = numbers if found is None else found[0].reshape(numbers.shape) / float(unit)
+        return MeasuredSum(centre, unit, not scale, reach, told)
+
+    def clusters(self) -> tuple[Floats, Floats]:
+        """Centres of clusters, the largest first, and about how many records each has."""
+        strategy, query = self.item.strategy, self.item.item.query
+        assert isinstance(query, KMeans), "only these are clustered"
+        table = (*strategy.noisy, *strategy.exact)[0]
+        known = (strategy.exact[0], self.measured[1]) if strategy.noisy and strategy.exact else None
+        variance = strategy.noise.variance(self.item.scale) if strategy.noisy else 0.0
+        return centres_of(query, self.domain, table, self.measured[0], variance, known)
+
+    def made_up(self, n: int) -> dict[str, Ints]:
+        """The codes of so many made-up records, by attribute."""
+        strategy = self.item.strategy
+        tables = strategy.noisy[0].contribution
+        assert isinstance(tables, ChosenTables), "only from such tables"
+        return records_told(tables, self.measured[0], self.item.scale, strategy.noise, self.domain, n)
+
     def __repr__(self) -> str:
         return f"<Answer {self.name}: {self.kind}, {len(self)} rows>"
+
+
+def _place(measured: Contribution, asked: Sequence[Contribution]) -> int:
+    """Which of the sums that a question asks was measured. It asks about one condition at most."""
+    condition = isinstance(measured, Table)
+    found = (n for n, one in enumerate(asked) if one == measured or (condition and isinstance(one, Table)))
+    return next(found, len(asked))
 
 
 def frame_of(name: str, columns: Columns) -> Any:

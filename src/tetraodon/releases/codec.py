@@ -17,17 +17,17 @@ from tetraodon.query.adaptive_partition import Divided
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.contribution import Answerers, Beyond, Contribution, One, Prefix, WeightedSums
 from tetraodon.query.edge_flows import Flows
-from tetraodon.query.kinds import Query, linear
+from tetraodon.query.kinds import linear
 from tetraodon.query.levels import LevelSums
 from tetraodon.query.linear import LinearQuery, Measurement, split_document, split_from
 from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import EachPerson, Number
+from tetraodon.query.query import Query
 from tetraodon.query.ranks import Ranks
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
 from tetraodon.query.soft_bins import Product, Soft
 from tetraodon.query.weighted_margins import WeighedMargins
-from tetraodon.releases.names_plan import PlannedNames
-from tetraodon.releases.plan import Plan, PlannedItem
+from tetraodon.releases.plan import Plan, PlannedItem, PlannedNames
 
 # -- codec ------------------------------------------------------------------------------------------
 
@@ -98,13 +98,9 @@ def value_document(value: Any, domain: Domain) -> Any:
         return {"chance": value.condition, "is": decimal_text(value.chance), "of": value.records}
     if value is ABSENT:
         return ABSENT.value
-    return {a.name: _json(a.value(a.code(part))) for a, part in zip(domain, value, strict=True)}
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return decimal_text(value)
-    return value if isinstance(value, bool | int | str) else str(value)
+    found = {a.name: a.value(a.code(part)) for a, part in zip(domain, value, strict=True)}
+    texts = {name: decimal_text(part) if isinstance(part, Fraction) else str(part) for name, part in found.items()}
+    return {name: part if isinstance(part, bool | int | str) else texts[name] for name, part in found.items()}
 
 
 def certificate_document(certificate: Certificate | Sensitivity, domain: Domain) -> dict[str, Any]:

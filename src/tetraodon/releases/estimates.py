@@ -17,7 +17,6 @@ from tetraodon.exact.arrays import Bools, Floats, Ints, components, on_one_threa
 from tetraodon.inference.consistency import (
     EstimatedTable,
     Margin,
-    Meeting,
     agree,
     agrees,
     follow,
@@ -28,8 +27,7 @@ from tetraodon.inference.consistency import (
 from tetraodon.inference.controlled_rounding import whole_tables
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.inference.least_squares import Block, Combination, Remembered, TableLink
-from tetraodon.mechanism.strategy import NOTHING, Measured
-from tetraodon.mechanism.strategy_optimiser import AskedPairs
+from tetraodon.mechanism.strategy import NOTHING, Measured, asked_along
 from tetraodon.noise.laws import weighted_reach
 from tetraodon.query.contribution import Answerers, Contribution, One, Table
 from tetraodon.query.linear import Measurement, Split
@@ -37,9 +35,7 @@ from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.query import (
     Cells,
     EveryRange,
-    EveryRectangle,
     ListedRanges,
-    Reading,
     RunningCounts,
     ends_of_counts,
 )
@@ -307,12 +303,10 @@ class CombinedGroup:
 
     @cached_property
     def combination(self) -> Combination:
-        return Combination([piece.block(self.domain) for piece in self.pieces], self._meetings(), self.links)
-
-    def _meetings(self) -> list[Meeting]:
         kinds = dict.fromkeys(piece.kind for piece in self.pieces)
         every = [[p.table for p in (*self.exact, *self.pieces) if p.kind == kind] for kind in kinds]
-        return [meeting for tables in every for meeting in meetings(tables, self.domain)]
+        agreeing = [meeting for tables in every for meeting in meetings(tables, self.domain)]
+        return Combination([piece.block(self.domain) for piece in self.pieces], agreeing, self.links)
 
     @cached_property
     def estimates(self) -> list[Floats]:
@@ -580,32 +574,26 @@ def _estimates(
         if item.strategy.table and not item.strategy.noisy
     }
     if inference is Inference.AVERAGED:
-        tables, known = _noisy_tables(items, measured, domain), _exact_tables(items, measured)
+        tables = _noisy_tables(items, measured, domain)
+        pieces = pieces_of(list(items.values()), measured, domain)
+        known = [piece.table for piece in pieces if piece.counts and piece.table.variance == 0]
         agree([*known, *tables.values()], domain)
         return Estimates(_both(exact, exact) | _publish(items, tables, known, domain), None)
     combined = combine(list(items.values()), measured, domain, remembered)
-    pieces = {key: group.pieces[place] for key, (group, place) in combined.places.items()}
-    counts = {key: table for key, table in combined.tables.items() if pieces[key].counts}
-    people = {key: table for key, table in combined.tables.items() if pieces[key].people}
+    of = {key: group.pieces[place] for key, (group, place) in combined.places.items()}
+    counts = {key: table for key, table in combined.tables.items() if of[key].counts}
+    people = {key: table for key, table in combined.tables.items() if of[key].people}
     sums = {key: table for key, table in combined.tables.items() if key not in counts and key not in people}
-    told = _publish(items, counts, [piece.table for piece in combined.exact if piece.counts], domain)
+    known = [piece.table for piece in combined.exact if piece.counts]
+    told = _publish(items, counts, known, domain)
     exact_people = [piece.table for piece in combined.exact if piece.people]
     told |= _publish(items, people, exact_people, people_domain(list(items.values())))
-    told |= _apart(items, measured, [piece.table for piece in combined.exact if piece.counts], domain)
+    for key, table in _noisy_tables(items, measured, domain).items():
+        if not items[key[0]].strategy.mechanism.adds_noise:  # these agree with what is exact, and with no other
+            told |= _publish(items, {key: table}, known, domain)
     read = {key: _read(key, table, counts, combined) for key, table in sums.items()}
     found = _both({key: table.values for key, table in sums.items()}, read)
     return Estimates(_both(exact, exact) | told | found, combined)
-
-
-def _apart(
-    items: Mapping[str, PlannedItem], measured: Mapping[str, Measured], known: Sequence[EstimatedTable], domain: Domain
-) -> dict[Place, Estimated]:
-    """Tables that are not the truth and noise alone: each agrees with what is exact, and with no other."""
-    found: dict[Place, Estimated] = {}
-    for key, table in _noisy_tables(items, measured, domain).items():
-        if not items[key[0]].strategy.mechanism.adds_noise:
-            found |= _publish(items, {key: table}, known, domain)
-    return found
 
 
 def _both(unbiased: Mapping[Place, Floats], published: Mapping[Place, Floats]) -> dict[Place, Estimated]:
@@ -623,17 +611,14 @@ def _publish(
     if any(_about_order(items, key, domain) for key in tables) and not _never_fall(items, tables, known, domain):
         for key, values in agreed.items():
             tables[key].values = values
-    wanted = [key for key in tables if _whole(items, key) and not _besides(items, key)]
+    # but for tables that nobody asked for, measured because they tell of others
+    together = {key for key in tables if key[1] is not None and items[key[0]].strategy.mechanism.read_together}
+    wanted = [key for key in tables if _whole(items, key) and key not in together]
     if wanted:
         made = whole_tables([*known, *(tables[key] for key in wanted)], domain)[len(known) :]
         for key, values in zip(wanted, made, strict=True):
             tables[key].values = values
     return _both(agreed, {key: table.values for key, table in tables.items()})
-
-
-def _besides(items: Mapping[str, PlannedItem], key: Place) -> bool:
-    """Whether a table is one that nobody asked for, measured because it tells of others."""
-    return key[1] is not None and items[key[0]].strategy.mechanism.read_together
 
 
 def _whole(items: Mapping[str, PlannedItem], key: Place) -> bool:
@@ -696,7 +681,9 @@ def _never_fall(
         item, table = items[key[0]], tables[key]
         if not follow(table, leaders, domain):
             return False
-        if _about_order(items, key, domain) and not _order_is_shared(table, leaders[len(known) :], domain):
+        others = leaders[len(known) :]
+        shared = {name for one in others for m in shared_margins([table, one], domain) for name, _ in m.groups}
+        if _about_order(items, key, domain) and table.splits[-1].name not in shared:
             before, table.values = table.values, monotone_counts(table.values, _known_starts(item))
             if not agrees(table, leaders, domain):
                 table.values = before
@@ -722,21 +709,6 @@ def _about_order(items: Mapping[str, PlannedItem], key: Place, domain: Domain) -
     item = items[key[0]]
     asked = isinstance(item.item.query.reading(domain), RunningCounts | EveryRange | ListedRanges)
     return item.strategy.mechanism.about_order or asked
-
-
-def _order_is_shared(table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain) -> bool:
-    name = table.splits[-1].name
-    return any(name in dict(m.groups) for leader in leaders for m in shared_margins([table, leader], domain))
-
-
-def _exact_tables(items: Mapping[str, PlannedItem], measured: Mapping[str, Measured]) -> list[EstimatedTable]:
-    tables = []
-    for item in items.values():
-        arrays = measured[item.name][len(item.strategy.noisy) :]
-        for query, array in zip(item.strategy.exact, arrays, strict=True):
-            if isinstance(query.contribution, One):
-                tables.append(EstimatedTable(query.by, array[..., 0].astype(np.float64), 0.0))
-    return tables
 
 
 # -- counted ----------------------------------------------------------------------------------------
@@ -824,52 +796,27 @@ def joint_errors(plan: Plan) -> dict[str, float]:
 
 
 def _error_together(item: PlannedItem, combined: Combined, domain: Domain) -> float | None:
-    """The error of an item's answers as all measurements together tell them; None where it is left out.
+    """The error of an item's answers as all measurements together tell them; None where it is left out, where nobody
+    knows it, or where it is too much work.
 
     Pre   `domain` is what the records can be like that the item is about.
     """
     group, place = combined.places.get((item.name, None if item.strategy.table else 0), (None, 0))
     if group is None or (group.alone and not any(one.kind == group.pieces[place].kind for one in group.exact)):
         return None
-    variance = _mean_variance(item, group, place, domain)
-    if variance is None:
+    shape, size = group.pieces[place].table.values.shape, group.pieces[place].table.values.size
+    reading = item.item.query.reading(domain) if item.strategy.table else Cells()
+    answers = size * max(1, len(reading.ends)) if isinstance(reading, ListedRanges) else size
+    if isinstance(reading, Cells) and group.alike:
+        if group.first_variances is None:
+            return None
+        variance = float(group.first_variances[place])
+    elif reading is None or answers * group.numbers > MOST_WORK:
         return None
+    else:
+        rows: Floats = np.eye(1)
+        for one in asked_along(reading, shape or (1,)):
+            rows = np.asarray(np.kron(rows, one.rows), np.float64)
+        variance = float(group.variances(place, rows).mean())
     error = math.sqrt(max(0.0, variance))
     return error if error < item.expected_error * (1 - CHANGED) else None
-
-
-def _mean_variance(item: PlannedItem, group: CombinedGroup, place: int, domain: Domain) -> float | None:
-    """The mean variance of the answers; None where nobody knows it, or it is too much work."""
-    size = group.pieces[place].table.values.size
-    reading = item.item.query.reading(domain) if item.strategy.table else Cells()
-    if isinstance(reading, Cells) and group.alike:
-        return None if group.first_variances is None else float(group.first_variances[place])
-    answers = size * max(1, len(reading.ends)) if isinstance(reading, ListedRanges) else size
-    if reading is None or answers * group.numbers > MOST_WORK:
-        return None
-    rows = np.eye(size) if isinstance(reading, Cells) else _answers(reading, group.pieces[place].table.values.shape)
-    return float(group.variances(place, rows).mean())
-
-
-def _answers(reading: Reading, shape: Sequence[int]) -> Floats:
-    """Sums of cells of a table, a row of weights each, whose mean variance is that of what is read.
-
-    Why   the mean variance of very many sums is that of as many as there are cells, of which W'W is the same.
-    """
-    if isinstance(reading, EveryRectangle):
-        first, second = (_along(EveryRange(), size) for size in shape)
-        return np.asarray(np.kron(first, second), np.float64)
-    return np.asarray(np.kron(np.eye(math.prod(shape[:-1])), _along(reading, shape[-1])), np.float64)
-
-
-def _along(reading: Reading, size: int) -> Floats:
-    """The sums that are read along an attribute of so many values."""
-    codes = np.arange(size)
-    match reading:
-        case RunningCounts():
-            return np.tri(size)
-        case ListedRanges(ends):
-            return np.array([(low <= codes) & (codes <= high) for low, high in ends], np.float64)
-        case _:  # every range: W'W over the mean number of ranges that stand for one row
-            pairs = AskedPairs(EveryRange(), size).times(np.eye(size))
-            return np.asarray(np.linalg.cholesky(pairs * 2 / (size + 1)).T, np.float64)

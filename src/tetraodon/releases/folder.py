@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 import tetraodon
 from tetraodon.certificate.correlated_records import certify_release
@@ -43,7 +42,6 @@ from tetraodon.query.linear import ANSWER_LIMIT, Measurement, split_from
 from tetraodon.releases.codec import measurement_from, plan_document
 from tetraodon.releases.estimates import Inference
 from tetraodon.releases.names import names_columns, stated_names
-from tetraodon.releases.names_plan import PlannedNames
 from tetraodon.releases.open_formats import (
     CSV_ON_THE_WEB,
     PACKAGE,
@@ -53,7 +51,7 @@ from tetraodon.releases.open_formats import (
     web_text,
     write_columns,
 )
-from tetraodon.releases.plan import Baseline, Plan, PlannedItem, planned_item, read_together
+from tetraodon.releases.plan import Baseline, Plan, PlannedItem, PlannedNames, planned_item, read_together
 from tetraodon.releases.release import Release, infer
 from tetraodon.releases.report import report_html
 from tetraodon.releases.untrusted_parquet import parquet_rows, read_columns
@@ -151,12 +149,9 @@ def _cells(release: Release) -> Iterator[dict[str, Any]]:
         "release folder, or in a copy of it: a notebook that is saved has changed, and `tetraodon verify` will say so.",
     )
     yield _code("import tetraodon as td", "", 'release = td.load_release(".")', "release.plan.policy")
-    for answer in release.values():
+    for answer in (*release.values(), *release.names.values()):
         yield _text(f"## {answer.name}", answer.sentence)
-        yield _code(f"release[{json.dumps(answer.name)}]")
-    for named in release.names.values():
-        yield _text(f"## {named.name}", named.item.sentence)
-        yield _code(f"release.names[{json.dumps(named.name)}]")
+        yield _code(f"release{'' if answer.name in release else '.names'}[{json.dumps(answer.name)}]")
 
 
 def _text(*paragraphs: str) -> dict[str, Any]:
@@ -191,16 +186,17 @@ def fill_files(release: Release, folder: Path) -> None:
     """Write every file of a release but release.json. The same release always writes the same."""
     (folder / "answers").mkdir()
     (folder / "measurements").mkdir()
-    for answer in release.values():
+    for answer in (*release.values(), *release.names.values()):
         write_columns(folder / "answers" / answer.name, dict(answer.columns))
     for name, arrays in release.measured.items():
-        write_columns(folder / "measurements" / name, _flat(arrays), csv=False)
+        places = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
+        flat = {"measurement": places, "value": np.concatenate([array.ravel() for array in arrays])}
+        write_columns(folder / "measurements" / name, flat, csv=False)
     for named in release.names.values():
-        write_columns(folder / "answers" / named.name, dict(named.columns))
         write_columns(folder / "measurements" / named.name, names_columns(named.told), csv=False)
     (folder / "policy.yaml").write_text(dump_policy(release.plan.policy.document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(release), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(release), encoding="utf-8")
+    (folder / "README.md").write_text(readme_text(release), encoding="utf-8")
     for name, text in companion_texts(release).items():
         (folder / name).write_text(text, encoding="utf-8")
 
@@ -215,13 +211,6 @@ def file_names(plan: Plan, *, companions: bool = True) -> tuple[str, ...]:
     measured = [f"measurements/{name}.parquet" for name in names]
     beside = companion_names(plan) if companions else ()
     return tuple(sorted(["README.md", "policy.yaml", "report.html", *answers, *measured, *beside]))
-
-
-def _flat(arrays: tuple[Ints, ...]) -> dict[str, NDArray[Any]]:
-    return {
-        "measurement": np.concatenate([np.full(a.size, i, np.int64) for i, a in enumerate(arrays)]),
-        "value": np.concatenate([a.ravel() for a in arrays]),
-    }
 
 
 def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
@@ -243,29 +232,13 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _readme(release: Release) -> str:
+def readme_text(release: Release) -> str:
+    """README.md: a few lines of code to load a release."""
     first = next(iter((*release, *release.names)))
-    where = ".names" if first in release.names else ""
-    policy = release.plan.policy
-    return f"""# {policy.title or policy.dataset}
-
-Released on {release.when} with Tetraodon. Open `report.html` for what these numbers promise and how far
-off they can be.
-
-    import tetraodon as td
-    release = td.load_release(".")
-    release{where}["{first}"].to_polars()
-
-or without Tetraodon:
-
-    import polars
-    polars.read_parquet("answers/{first}.parquet")
-
-`release.ipynb` is a notebook that shows all of them. Run it in a copy of this folder.
-
-Every number lies with its truth between `lower` and `upper` with at least 95% probability.
-`tetraodon verify .` recomputes the privacy certificate and every hash in `release.json`, without the data.
-"""
+    title = release.plan.policy.title or release.plan.policy.dataset
+    asked = f'release{"" if first in release else ".names"}["{first}"]'
+    text = (Path(__file__).parent / "templates" / "readme.txt").read_text(encoding="utf-8")
+    return text.format(title=title, when=release.when, first=first, asked=asked)
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:
@@ -282,7 +255,7 @@ def stated_release(folder: Path, manifest: Mapping[str, Any], plan: Plan) -> Rel
     """The release that a folder states, with a plan that was found to be that of its manifest."""
     try:
         measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
-        names = stated_names(folder, plan)
+        names = stated_names(folder, plan) if plan.names else {}
         day, charged, inference = str(manifest["date"]), str(manifest["charged"]), Inference(manifest["inference"])
         return infer(plan, measured, day, charged, names, inference, stated_hash(manifest))
     except FileNotFoundError:
@@ -324,7 +297,10 @@ def plan_from_manifest(manifest: Mapping[str, Any], folder: Path, *, believed: b
             raise broken()
         measured = [_measured(document, item, policy) for document, item in zip(stated, policy.items, strict=True)]
         for item, parts in zip(policy.items, measured, strict=True):
-            _check_size(folder, item, parts, policy)
+            wanted = sum(measurement.query.size(item.inside(policy.domain)) for measurement in parts)
+            path = plain_file(folder, f"measurements/{item.name}.parquet")
+            if wanted > 2 * ANSWER_LIMIT or parquet_rows(path) != wanted:
+                raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=item.name)
         planned = [
             _item(document, item, parts, policy, _baseline(document) if believed else None)
             for document, item, parts in zip(stated, policy.items, measured, strict=True)
@@ -358,13 +334,6 @@ def broken() -> ReleaseError:
 def _measured(document: Mapping[str, Any], item: Item, policy: Policy) -> list[Measurement]:
     inside = item.inside(policy.domain)
     return [measurement_from(m, item.query, inside) for m in document["measurements"]]
-
-
-def _check_size(folder: Path, item: Item, measured: Sequence[Measurement], policy: Policy) -> None:
-    wanted = sum(measurement.query.size(item.inside(policy.domain)) for measurement in measured)
-    path = plain_file(folder, f"measurements/{item.name}.parquet")
-    if wanted > 2 * ANSWER_LIMIT or parquet_rows(path) != wanted:
-        raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=item.name)
 
 
 def _baseline(document: Mapping[str, Any]) -> Baseline:

@@ -18,7 +18,7 @@ from tetraodon.errors import PolicyError, QueryError, Refused, TetraodonError, T
 from tetraodon.exact.arrays import on_one_thread
 from tetraodon.exact.effort import bounded_effort
 from tetraodon.exact.rational import Number, confidence_level, decimal_text
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
@@ -244,16 +244,10 @@ class _Curve:
             before = limit_of(policy, self.noise)
             times = limit_of(policy.with_budget(epsilon_at_place(place)), self.noise).amount / before.amount
             scales = [before.scale(item.scale, times) if item.scale else item.scale for item in self.plan]
-            moved = [
-                replace(
-                    item,
-                    scale=scale,
-                    expected_error=Scaled(item.strategy, scale, item.strategy.inside(policy.domain)).expected_error(
-                        item.item.query
-                    ),
-                )
-                for item, scale in zip(self.plan, scales, strict=True)
-            ]
+            moved = []
+            for item, scale in zip(self.plan, scales, strict=True):
+                error = item.strategy.at(scale, policy.domain).expected_error(item.item.query)
+                moved.append(replace(item, scale=scale, expected_error=error, _certificate=None))
             self._known[place] = replace(self.plan, items=read_together(moved, policy.domain))
         return self._known[place]
 

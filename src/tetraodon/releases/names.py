@@ -20,8 +20,7 @@ from tetraodon.query.linear import ANSWER_LIMIT
 from tetraodon.query.query import Columns, column_name, with_interval
 from tetraodon.releases.answer import AnswerColumns
 from tetraodon.releases.counting import open_policy_table
-from tetraodon.releases.names_plan import PlannedNames
-from tetraodon.releases.plan import Plan
+from tetraodon.releases.plan import Plan, PlannedNames
 from tetraodon.releases.untrusted_parquet import parquet_rows, read_columns
 from tetraodon.untrusted_files import plain_file
 
@@ -38,11 +37,11 @@ class NamesAnswer(AnswerColumns):
     item: PlannedNames
     told: Told
 
-    @property
-    def name(self) -> str:
-        return self.item.name
-
     kind = "names"
+
+    @property
+    def sentence(self) -> str:
+        return self.item.sentence
 
     @cached_property
     def columns(self) -> Columns:

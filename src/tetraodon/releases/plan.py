@@ -6,18 +6,21 @@ A plan is a function of policy, workload and budget alone. It never sees the dat
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from typing import Any
 
+import numpy as np
+
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import adds_up, certify_release, priced_for_each
+from tetraodon.certificate.partition_selection import NamesAbove, certify_names, least_threshold, names_moved, open_text
 from tetraodon.display import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
-from tetraodon.exact.arrays import on_one_thread
+from tetraodon.exact.arrays import Bools, Floats, Ints, on_one_thread
 from tetraodon.exact.effort import bounded_effort
 from tetraodon.exact.rational import Exact, Number, decimal_text
 from tetraodon.inference.least_squares import Remembered
@@ -26,19 +29,17 @@ from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
 from tetraodon.noise.discrete import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.policy import Item, NamesItem, Policy
 from tetraodon.query.linear import Measurement
-from tetraodon.releases.joint_tables import planned_together
-from tetraodon.releases.names_plan import PlannedNames, plan_names
 from tetraodon.releases.proposals import (
+    Chosen,
     KnownOffers,
     Limit,
     choose,
-    expected,
     fill,
     for_one_release,
-    for_own_secrets,
     limit_of,
+    planned_together,
 )
 from tetraodon.wording import number_of
 
@@ -52,11 +53,12 @@ class PlannedItem:
     item: Item
     strategy: Strategy
     scale: Fraction
-    certificate: Certificate
+    policy: Policy = field(repr=False)
     expected_error: float
     baseline_error: float
     baseline: Mechanism
     """What plain differential privacy would use."""
+    _certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", Exact(self.scale))
@@ -66,17 +68,27 @@ class PlannedItem:
         return self.item.name
 
     @property
+    def asked(self) -> str:
+        """What is asked for, in a few words."""
+        return self.item.asked
+
+    @property
     def mechanism(self) -> str:
         """The word for how it is answered, as documents have it."""
         return self.strategy.mechanism.name
 
     def scaled(self, domain: Domain) -> Scaled:
         """Its strategy at its scale of noise."""
-        return Scaled(self.strategy, self.scale, self.strategy.inside(domain))
+        return self.strategy.at(self.scale, domain)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What this item would lose if it were released alone."""
+        return self._certificate or certify_release(self.policy, self.measurements)
 
     @property
     def epsilon(self) -> Fraction:
-        """What this item would lose if it were released alone."""
+        """The same, as epsilon."""
         return Exact(self.certificate.epsilon)
 
     @cached_property
@@ -209,8 +221,7 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
     limit = limit_of(priced, noise)
     alone = _settle(priced, limit, known) if policy.items else []
     together = planned_together(policy.items, alone, priced, limit)
-    chosen = for_own_secrets(policy, for_one_release(policy, together))
-    both = zip(policy.items, chosen, strict=True)
+    both = zip(policy.items, for_one_release(policy, together), strict=True)
     planned = read_together([planned_item(item, *one, policy, known=known) for item, one in both], policy.domain)
     above = [item.above for item in names]
     certificate = certify_release(policy, [m for item in planned for m in item.measurements], names=above)
@@ -222,7 +233,7 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
     return Plan(policy, planned, certificate, names, known)
 
 
-def _settle(policy: Policy, limit: Limit, known: KnownOffers) -> list[tuple[Strategy, Fraction]]:
+def _settle(policy: Policy, limit: Limit, known: KnownOffers) -> Chosen:
     """Strategies and scales: chosen for each item's share, and again for the price that filling the budget gave it."""
     shares = sum(item.share for item in policy.items)
     prices = [limit.amount * item.share / shares for item in policy.items]
@@ -253,6 +264,8 @@ def _settle(policy: Policy, limit: Limit, known: KnownOffers) -> list[tuple[Stra
 def read_together(items: Sequence[PlannedItem], domain: Domain) -> tuple[PlannedItem, ...]:
     """Items of a plan, with the errors of tables that are read together as they are then."""
     joined = [item for item in items if item.strategy.mechanism.read_together]
+    if not joined:
+        return tuple(items)
     errors = table_errors([item.scaled(domain) for item in joined])
     told = {item.name: error for item, error in zip(joined, errors, strict=True)}
     return tuple(replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items)
@@ -278,23 +291,18 @@ def planned_item(
     baseline: Baseline | None = None,
     known: KnownOffers | None = None,
 ) -> PlannedItem:
-    """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
-    measured = strategy.measurements(scale)
-    certificate = certify_release(policy, measured)
-    add = policy.once and adds_up(policy.attackers)
-    counted = certify_release(replace(policy, once=False), measured) if add else certificate
-    error = expected(item, strategy, scale, policy)
-    usual = baseline or _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
-    return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
+    """An item at a given scale of noise: its error, and the baseline, planned unless it is known."""
+    error, certificate = strategy.at(scale, policy.domain).expected_error(item.query), None
+    if baseline is None:
+        measured = strategy.measurements(scale)
+        certificate, add = certify_release(policy, measured), policy.once and adds_up(policy.attackers)
+        counted = certify_release(replace(policy, once=False), measured) if add else certificate
+        baseline = _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
+    return PlannedItem(item, strategy, scale, policy, error, baseline.error, baseline.mechanism, certificate)
 
 
 def _baseline(
-    item: Item,
-    strategy: Strategy,
-    own_scale: Fraction,
-    certificate: Certificate,
-    policy: Policy,
-    known: KnownOffers,
+    item: Item, strategy: Strategy, own_scale: Fraction, certificate: Certificate, policy: Policy, known: KnownOffers
 ) -> Baseline:
     noise = strategy.noise if policy.rho is None else GAUSSIAN
     limit = limit_of(policy, noise)
@@ -307,7 +315,127 @@ def _baseline(
         if strategy.mechanism.adds_noise:
             raise
         usual, scale = strategy, ENDLESS  # where nothing is told exactly, nobody can show records with noise on each
-    error = expected(item, usual, scale, policy)
-    if policy.graph == plain.graph and (own := expected(item, strategy, own_scale, policy)) < error:
-        return Baseline(own, strategy.mechanism)  # nothing else was promised
+    error = usual.at(scale, policy.domain).expected_error(item.query)
+    if policy.graph == plain.graph:  # nothing else was promised
+        own = strategy.at(own_scale, policy.domain).expected_error(item.query)
+        return Baseline(own, strategy.mechanism) if own < error else Baseline(error, usual.mechanism)
     return Baseline(error, usual.mechanism)
+
+
+# -- names ------------------------------------------------------------------------------------------
+# What is told of columns of open text: a scale of noise and a threshold for each item.
+
+MISSED = 0.025
+"""The chance with which the truth may lie beyond either end of an interval."""
+
+
+@dataclass(frozen=True)
+class PlannedNames:
+    """An item that tells names, with its scale of noise and its threshold."""
+
+    item: NamesItem
+    above: NamesAbove
+    certificate: Certificate
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What this item would lose if it were released alone."""
+        return Fraction(self.certificate.epsilon)
+
+    @property
+    def asked(self) -> str:
+        """What is asked for, in a few words."""
+        return f"names in {self.above.column}"
+
+    @property
+    def sentence(self) -> str:
+        """What is told and what is not."""
+        few, sure = self.above.threshold + 1, 2 * self.above.threshold + 1
+        return (
+            f"The values of {self.above.column} that enough people share, and about how many do. Names that fewer than "
+            f"about {few:,} people share do not appear; those that {sure:,} or more share all do."
+        )
+
+    @cached_property
+    def expected_error(self) -> float:
+        """The root mean squared error of the count of a name that very many people have."""
+        places = np.arange(-self.above.threshold, self.above.threshold + 1, dtype=np.float64)
+        return math.sqrt(float((self._chances * places**2).sum()))
+
+    def intervals(self, told: Ints) -> tuple[Ints, Ints]:
+        """Ends for the count of each name that was told; given that it was, they hold the truth with 95% probability.
+
+        Why   a name near the threshold is told only where noise pushed it up. So chances are those of a count that is
+              above the threshold. They rise with the truth, and halving finds where they are large enough.
+        """
+        most = self.above.threshold
+
+        def reached(truth: Ints) -> Bools:
+            return self._at_least(told - truth) >= MISSED * self._at_least(most + 1 - truth)
+
+        def kept(truth: Ints) -> Bools:
+            passing = self._at_least(most + 1 - truth)
+            return passing - self._at_least(told - truth + 1) >= MISSED * passing
+
+        lower = _first(reached, np.maximum(told - most, 1), told)
+        upper = _first(lambda truth: ~kept(truth), told, told + most + 1) - 1
+        return lower, np.maximum(upper, told)
+
+    @cached_property
+    def _chances(self) -> Floats:
+        """The chance of each noise from -threshold to threshold."""
+        places = np.abs(np.arange(-self.above.threshold, self.above.threshold + 1, dtype=np.float64))
+        weights = np.exp(-places / float(self.above.scale))
+        return np.asarray(weights / weights.sum())
+
+    @cached_property
+    def _tails(self) -> Floats:
+        return np.append(np.cumsum(self._chances[::-1])[::-1], 0.0)
+
+    def _at_least(self, noise: Ints) -> Floats:
+        """The chance that noise is at least so large."""
+        return np.asarray(self._tails[np.clip(noise + self.above.threshold, 0, len(self._chances))])
+
+
+def _first(holds: Callable[[Ints], Bools], low: Ints, high: Ints) -> Ints:
+    """The first number from `low` on from which something holds; `high` where it does not hold before."""
+    while (low < high).any():
+        middle = (low + high) // 2
+        found = holds(middle)
+        low, high = np.where(found | (low >= high), low, middle + 1), np.where(found & (low < high), middle, high)
+    return high
+
+
+def plan_names(policy: Policy) -> tuple[tuple[PlannedNames, ...], Policy]:
+    """The items that tell names, and the policy with the budget that they leave for the others.
+
+    Post  every item has its share of epsilon; those that tell names divide delta among them as their shares say.
+    """
+    if not policy.names:
+        return (), policy
+    if not policy.delta or policy.rho is not None:
+        raise PolicyError(
+            "names that nobody listed cannot be told without a delta",
+            fix="write `budget: {epsilon: 1, delta: 1e-6}`",
+            where="budget",
+        )
+    naming = sum(item.share for item in policy.names)
+    shares = naming + sum(item.share for item in policy.items)
+    found = tuple(
+        _planned_names(item, policy, policy.epsilon * item.share / shares, policy.delta * item.share / naming)
+        for item in policy.names
+    )
+    left = policy.epsilon * (shares - naming) / shares
+    return found, policy.with_epsilon(left) if policy.items else policy
+
+
+def _planned_names(item: NamesItem, policy: Policy, epsilon: Fraction, delta: Fraction) -> PlannedNames:
+    moved = names_moved(policy, open_text(policy, item.column))
+    scale = moved / epsilon
+    drawable(scale, name=f"the scale of the noise on {item.name}")
+    above = NamesAbove(item.column, scale, least_threshold(scale, moved, delta))
+    return PlannedNames(item, above, certify_names(policy, [above]))

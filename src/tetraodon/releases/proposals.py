@@ -1,7 +1,8 @@
-"""The least-error proposal for every item, and how the budget is shared between items."""
+"""The least-error proposal for every item, how items share the budget, and histograms that are planned as one."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +16,21 @@ from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair, standing_
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.zcdp import finest, rho_at, sqrt_above
-from tetraodon.mechanism.one_scale import EXACT
+from tetraodon.mechanism.marginals import MARGINS, TableParts, TableSearch, steps_together, table_errors, table_parts
+from tetraodon.mechanism.one_scale import EXACT, IDENTITY
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.attackers import Contacts
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.query.kinds import Query
-from tetraodon.query.linear import ANSWER_LIMIT, Measurement
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import ANSWER_LIMIT, LinearQuery, Measurement, splits
+from tetraodon.query.query import Cells
+from tetraodon.query.weighted_margins import WeighedMargins, multiples
+
+Chosen: TypeAlias = Sequence[tuple[Strategy, Fraction]]
+"""A strategy for every item, and its scale of noise."""
 
 # -- budget -----------------------------------------------------------------------------------------
 # Sharing a budget between items so that none of it is left lying.
@@ -46,11 +53,14 @@ class Limit:
 
     @property
     def pure(self) -> bool:
-        """Whether it is in epsilon. Refuses a law without a known loss."""
         return self.noise.currency is Currency.PURE
 
     def loss(self, certificate: Certificate) -> Fraction:
         return Fraction(certificate.epsilon) if self.pure else certificate.rho or Fraction(0)
+
+    def lost(self, policy: Policy, chosen: Chosen) -> Fraction:
+        """What strategies lose together."""
+        return self.loss(_certify(policy, _measured(chosen)))
 
     def of_pair(self, policy: Policy, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
         """What one step loses; all rows of a person may take it."""
@@ -76,7 +86,15 @@ def limit_of(policy: Policy, noise: NoiseLaw) -> Limit:
     return Limit(noise, policy.rho or rho_at(policy.epsilon, policy.delta))
 
 
-def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Limit | None = None) -> list[Fraction]:
+def _measured(chosen: Chosen) -> list[Measurement]:
+    return [m for strategy, scale in chosen for m in strategy.measurements(scale)]
+
+
+def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
+    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=policy.delta)
+
+
+def fill(policy: Policy, chosen: Chosen, limit: Limit | None = None) -> list[Fraction]:
     """Scales of noise for the chosen strategies, given first scales whose losses stand as the shares do.
 
     Post  all measurements together lose the budget at most, and no item's scale could be smaller alone, unless a
@@ -141,13 +159,11 @@ class _Filling:
 
     def _measured(self, scales: Sequence[Fraction], numbers: set[int]) -> list[Measurement]:
         """What is measured, or stands in for it: of that the worst step is known, where the loss itself is a bound."""
-        measured = [m for number in sorted(numbers) for m in self.strategies[number].measurements(scales[number])]
-        return standing_in(measured, self.policy.graph)
+        looked_at = [(self.strategies[number], scales[number]) for number in sorted(numbers)]
+        return standing_in(_measured(looked_at), self.policy.graph)
 
     def _certified(self, scales: Sequence[Fraction], numbers: set[int]) -> Certificate:
-        return certify_measurements(
-            self.policy.graph, self._measured(scales, numbers), rows_per_person=self.policy.rows_per_person
-        )
+        return _certify(self.policy, self._measured(scales, numbers))
 
     def _of_pair(self, scales: Sequence[Fraction], numbers: set[int], step: tuple[Any, Any]) -> Fraction:
         """What noisy measurements lose on a step."""
@@ -168,38 +184,29 @@ class _Filling:
         return {n for n, places in enumerate(looked_at) if len(places) == 1 and all(times[p] == 1 for p in places)}
 
 
-def for_one_release(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[tuple[Strategy, Fraction]]:
-    """The same strategies with all noise shrunk alike, by as much as one release may where the budget is spent `once`.
+def for_one_release(policy: Policy, chosen: Chosen) -> Chosen:
+    """The same strategies with all noise shrunk alike, by as much as one release may where the budget is spent `once`,
+    and as the secrets of people with contacts allow.
 
-    Pre   they keep the budget as zCDP counts it.
+    Pre   they keep the budget as zCDP counts it, and if any change of anybody's row is a secret.
     """
-    if not policy.once:
-        return list(chosen)
-    measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
-    lost = squares_lost(policy, measured, policy.delta)
-    if not lost.rho or not priced_by_law(measured):
-        return list(chosen)
-    factor = finest(lost.rho, noises_of(measured, policy.domain), policy.epsilon - lost.beside, policy.delta)
+    if policy.once:
+        measured = _measured(chosen)
+        lost = squares_lost(policy, measured, policy.delta)
+        if lost.rho and priced_by_law(measured):
+            noises = noises_of(measured, policy.domain)
+            chosen = _times(chosen, finest(lost.rho, noises, policy.epsilon - lost.beside, policy.delta))
+    if isinstance(policy.attackers, Contacts) and policy.graph.has_edges:
+        factor = Fraction(certify_release(policy, _measured(chosen)).epsilon) / policy.epsilon
+        chosen = _times(chosen, factor) if factor else chosen
+    return chosen
+
+
+def _times(chosen: Chosen, factor: Fraction) -> Chosen:
     return [(strategy, scale * factor) for strategy, scale in chosen]
 
 
-def for_own_secrets(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[tuple[Strategy, Fraction]]:
-    """The same strategies with all noise shrunk alike, by as much as the secrets of people with contacts allow.
-
-    Pre   they keep the budget if any change of anybody's row is a secret.
-    """
-    if not isinstance(policy.attackers, Contacts) or not policy.graph.has_edges:
-        return list(chosen)
-    measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
-    factor = Fraction(certify_release(policy, measured).epsilon) / policy.epsilon
-    return [(strategy, scale * factor) for strategy, scale in chosen] if factor else list(chosen)
-
-
 # -- best proposal ----------------------------------------------------------------------------------
-
-
-def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
-    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=policy.delta)
 
 
 Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
@@ -299,14 +306,11 @@ class KnownOffers:
         key = item.query, policy.domain
         if key not in self.names:
             old = self.before and self.before.names.get(key)
-            self.names[key] = old or _looked_at(item.query, policy.domain)
+            asked = (item.query.linear(policy.domain), *item.query.sums(policy.domain))
+            names = [name for one in asked for name in one.names]
+            table = [split.name for split in item.query.table(policy.domain)]
+            self.names[key] = old or tuple(dict.fromkeys([*names, *table]))
         return self.names[key]
-
-
-def _looked_at(query: Query, domain: Domain) -> tuple[str, ...]:
-    asked = (query.linear(domain), *query.sums(domain))
-    names = [name for one in asked for name in one.names]
-    return tuple(dict.fromkeys([*names, *(split.name for split in query.table(domain))]))
 
 
 def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strategy, bool]]:
@@ -335,7 +339,7 @@ def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = Non
     found, too_long = known or offered(item, policy, limit)
     for strategy, loss in found:
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
-        error = expected(item, strategy, scale, policy) * strategy.mechanism.compared_as(strategy)
+        error = strategy.at(scale, policy.domain).expected_error(item.query) * strategy.mechanism.compared_as(strategy)
         if best is None or error < best[0]:
             best = (error, strategy, scale)
     if best is None and too_long:
@@ -349,6 +353,147 @@ def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = Non
     return best[1], best[2]
 
 
-def expected(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> float:
-    """The error that an item is expected to have, answered by a strategy at a scale of noise."""
-    return Scaled(strategy, scale, strategy.inside(policy.domain)).expected_error(item.query)
+# -- joint tables -----------------------------------------------------------------------------------
+# Histograms of one release planned jointly: tables that share attributes tell of each other.
+#
+# So which of them is measured how well is a question about all of them: the answer with the least squared error over
+# all cells is looked for, and taken where it is better than each by itself.
+
+FEWEST, MOST_WAYS = 3, 8
+"""Tables that are worth planning as one, and the most attributes that such a table has."""
+GAIN = 0.995
+"""What a plan of all tables must be better by."""
+FINE, FINEST = 0.01, 2**22
+"""How near multiples of margins are to those that were looked for, and the finest parts that they are told in."""
+STEPS = 200
+"""The least precise table has noise of one over so many parts; that of all others is a whole number of them, too."""
+
+
+def planned_together(items: Sequence[Item], planned: Chosen, policy: Policy, limit: Limit) -> Chosen:
+    """Strategies and scales, given those of every item by itself; these where nothing is better.
+
+    Post  the same loss, at most. With equal shares the squared errors of all cells of the tables add up to less than
+          before; where shares differ, no table is worse than before.
+    """
+    group = _group(items, planned, policy)
+    steps = _steps(policy, [planned[place][0] for place in group])
+    if not group or steps is None:
+        return planned
+    before = [_each_cell(items[place], *planned[place], policy, limit) for place in group]
+    parts, errors = [table_parts(at) for at in before], table_errors(before)
+    own = [Scaled(*planned[place], policy.domain).expected_error(items[place].query) for place in group]
+    errors = [min(both) for both in zip(errors, own, strict=True)]
+    equal = len({items[place].share for place in group}) == 1
+    weights = [1.0 if equal else 1 / (p.cells * e**2) for p, e in zip(parts, errors, strict=True)]
+    others = any(s.noisy for place, (s, _) in enumerate(planned) if place not in group)
+    try:
+        found = _searched(TableSearch(parts, weights, steps), before, policy, limit, weighed=not others)
+        allowed = limit.lost(policy, [planned[place] for place in group]) if others else limit.amount
+        times = limit.lost(policy, found) / allowed
+        after = list(planned)
+        for place, (strategy, scale) in zip(group, found, strict=True):
+            after[place] = strategy, scale * (times if limit.pure else sqrt_above(times))
+        if others:  # these rise beside the tables
+            after = list(zip([strategy for strategy, _ in after], fill(policy, after, limit), strict=True))
+    except Refused:  # what has no certificate is not offered
+        return planned
+    now = table_errors([Scaled(*after[place], policy.domain) for place in group])
+    ratios = [b / a for a, b in zip(errors, now, strict=True)]
+    if equal:
+        total, before_it = (sum(p.cells * e**2 for p, e in zip(parts, one, strict=True)) for one in (now, errors))
+        return after if total <= GAIN * before_it else planned
+    return after if max(ratios) <= 1 and min(ratios) <= GAIN else planned
+
+
+def _group(items: Sequence[Item], planned: Chosen, policy: Policy) -> list[int]:
+    """The histograms by value that share an attribute with another, if they are so many that it matters."""
+    if policy.graph.known or policy.graph.groups is not None:
+        return []
+    able = [
+        place
+        for place, (item, (strategy, scale)) in enumerate(zip(items, planned, strict=True))
+        if strategy.among is None
+        and strategy.table == item.query.table(policy.domain)
+        and scale > 0
+        and item.error is None
+        and isinstance(item.query.reading(policy.domain), Cells)
+        and len(strategy.table) <= MOST_WAYS
+        and all(split.bins is None and split.ends is None for split in strategy.table)
+    ]
+    names = {place: {split.name for split in planned[place][0].table} for place in able}
+    met = [a for a in able if any(a != b and names[a] & names[b] for b in able)]
+    return met if len(met) >= FEWEST else []
+
+
+def _steps(policy: Policy, strategies: Sequence[Strategy]) -> list[frozenset[str] | None] | None:
+    names = {split.name for strategy in strategies for split in strategy.table}
+    factors = [factor for factor in policy.graph.factors if names & set(factor.names)]
+    moving = [f for f in factors if f.graph.has_edges]
+    able = [name for factor in moving for name in factor.names if name in names]
+    most = policy.graph.at_most if len(able) == len(moving) else len(able)
+    return steps_together(able, most, absent=policy.graph.absent)
+
+
+def _each_cell(item: Item, strategy: Strategy, scale: Fraction, policy: Policy, limit: Limit) -> Scaled:
+    """Noise on each cell of a table, at the price that it has."""
+    if not strategy.mechanism.each_cell:
+        price = limit.lost(policy, [(strategy, scale)])
+        (strategy,) = (replace(one, noise=limit.noise) for one in IDENTITY.propose(item.query, policy))
+        scale = limit.scale(Fraction(1), price / limit.lost(policy, [(strategy, Fraction(1))]))
+    return Scaled(strategy, scale, policy.domain)
+
+
+def _searched(
+    search: TableSearch, before: Sequence[Scaled], policy: Policy, limit: Limit, *, weighed: bool
+) -> list[tuple[Strategy, Fraction]]:
+    """Strategies for the tables with scales in whole parts of each other; what they lose is not looked at yet."""
+    if limit.pure:
+        rates, joined = search.laplace(joined=weighed)
+        strategies = [replace(at.strategy, mechanism=MARGINS) for at in before]
+        return _beside(strategies, rates.tolist(), joined, policy.domain)
+    alone = all(len(policy.graph.factor_of(split.name).names) == 1 for at in before for split in at.strategy.table)
+    precise, factors = search.gaussian(weighed=weighed and alone)
+    strategies = [_weighed(at, parts, factors) for at, parts in zip(before, search.tables, strict=True)]
+    units = [float(strategy.noisy[0].contribution.unit) for strategy in strategies]
+    steps = [float(rate) * unit for rate, unit in zip(precise**0.5, units, strict=True)]
+    return [(strategy, _step(step / min(steps))) for strategy, step in zip(strategies, steps, strict=True)]
+
+
+def _beside(
+    strategies: Sequence[Strategy], rates: Sequence[float], joined: dict[frozenset[str], float], domain: Domain
+) -> list[tuple[Strategy, Fraction]]:
+    """The tables with their noise, and each that joins two of them measured beside the first that it holds."""
+    least, found = min(rates), []
+    for strategy, rate in zip(strategies, rates, strict=True):
+        scale, names = _step(rate / least), {split.name for split in strategy.table}
+        mine = [one for one in joined if names <= one]
+        more = [LinearQuery(One(), splits([name for name in domain.names if name in one])) for one in mine]
+        weights = (Fraction(1), *(_step(joined.pop(one) / least) / scale for one in mine))
+        found.append((replace(strategy, noisy=(*strategy.noisy, *more), weights=weights) if mine else strategy, scale))
+    return found
+
+
+def _step(rate: float) -> Fraction:
+    return Fraction(1, max(1, round(STEPS * rate)))
+
+
+def _weighed(at: Scaled, parts: TableParts, factors: dict[frozenset[str], float]) -> Strategy:
+    """A table in which every part of fewer attributes counts by its factor."""
+    *smaller, _ = wanted = [
+        math.sqrt(factors[part]) if unknown and part != parts.of[-1] else 1.0
+        for part, unknown in zip(parts.of, parts.unknown, strict=True)
+    ]
+    plain = replace(at.strategy, mechanism=MARGINS)
+    if all(abs(strength - 1) <= FINE for strength in smaller):
+        return plain
+    exact, fine = multiples(wanted, parts.sizes), 1
+    while fine <= FINEST:
+        times = tuple(round(many * fine) for many in exact)
+        sets = range(len(times))
+        told = [sum(times[s] * parts.spread[s] for s in sets if t & ~s == 0) / fine for t in sets]
+        if all(abs(a - b) <= FINE * b for a, b in zip(told, wanted, strict=True)):
+            names = tuple(split.name for split in at.strategy.table)
+            query = LinearQuery(WeighedMargins(names, parts.sizes, times, Fraction(1, fine)))
+            return replace(plain, noisy=(query,))
+        fine *= 2
+    raise Refused("margins cannot be weighed in whole numbers", fix="ask for smaller tables")

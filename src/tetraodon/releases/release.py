@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tetraodon.display import Displayed
-from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, did_you_mean
 from tetraodon.exact.arrays import Bools
 from tetraodon.exact.rational import Number, confidence_level
@@ -124,19 +123,15 @@ def ask(answers: Sequence[Answer], policy: Policy, question: str, confidence: Nu
     columns: list[dict[int, Estimate]] = []
     for aggregate in asked.aggregates:
         those = [part for part in (asked.condition, aggregate.known) if part is not None]
-        told = {at: _count(answers, policy, [*those, *_in(asked.by, groups[at], domain)], each) for at in wanted}
+        told = {}
+        for at in wanted:
+            codes = zip(asked.by, groups[at], strict=True)
+            group = [NumberComparison("=", Code(place, domain.shape[place]), Constant(int(c))) for place, c in codes]
+            told[at] = _count(answers, policy, [*those, *group], each)
         if each != sure:  # all of them hold together with what was asked for
             told = {at: Estimate(e.value, e.lower, e.upper, sure).of(e.source) for at, e in told.items()}
         columns.append(told)
     return answered(asked, domain, columns)
-
-
-def _in(by: Sequence[int], codes: Sequence[int], domain: Domain) -> list[Truth]:
-    """That a record is in a group."""
-    return [
-        NumberComparison("=", Code(place, domain.shape[place]), Constant(int(code)))
-        for place, code in zip(by, codes, strict=True)
-    ]
 
 
 def _count(answers: Sequence[Answer], policy: Policy, parts: Sequence[Truth], sure: Fraction) -> Estimate:
@@ -158,15 +153,15 @@ def _count(answers: Sequence[Answer], policy: Policy, parts: Sequence[Truth], su
         except QueryError as error:  # it splits a bin of this table; another may know more
             split = error
             continue
-        if mask is not None and (best is None or answer.table.reach(mask) < best[0]):
-            best = answer.table.reach(mask), answer, mask
+        if mask is not None and (best is None or answer.counts.reach(mask) < best[0]):
+            best = answer.counts.reach(mask), answer, mask
     if best is None:
         counted = count_of(answers[0].estimates, names, holds, policy.domain, sure) if answers else None
         if counted is None:
             raise split or _nobody_knows(answers, names)
         return counted
     _, answer, mask = best
-    return answer.table.add_up(mask, sure).of(answer.name)
+    return answer.counts.add_up(mask, sure).of(answer.name)
 
 
 def _level(confidence: Number) -> Fraction:
@@ -181,9 +176,9 @@ def _level(confidence: Number) -> Fraction:
 
 def _cells(answer: Answer, names: tuple[str, ...], holds: Bools) -> Bools | None:
     """The cells of an item's table that add up to the records that satisfy a condition; None where it does not tell."""
-    if answer.values is None:
-        return None
     table, those = answer.table, answer.item.strategy.among
+    if table is None:
+        return None
     told = (names, holds) if those is None else those.inside_of(names, holds, table.names)
     return cells_where(table, *told) if told is not None and set(told[0]) <= set(table.names) else None
 
@@ -201,8 +196,13 @@ def _check_closed(question: str, policy: Policy) -> None:
 
 def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:
     together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names)
-    tables = {a: f"{a.name} ({', '.join(a.table.names)}{_whose(a)})" for a in answers if a.values is not None}
-    some = [told for answer, told in tables.items() if set(names) <= set(answer.table.names)]
+    tables = {}
+    for a in answers:
+        if a.table is not None:  # and which records it is about, where these are not all
+            those = a.item.strategy.among
+            there = "".join(f", {name} not missing" for name in (those.answered if those else ()))
+            tables[a] = f"{a.name} ({', '.join(a.table.names)}{a.item.item.among_whom}{there})"
+    some = [told for answer, told in tables.items() if set(names) <= set(answer.counts.names)]
     if some:
         return QueryError(
             f"the released tables that count {f'by {together}' if names else 'records'} are about some of the records",
@@ -214,9 +214,3 @@ def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryErr
         if tables
         else "read its answers; it has no table of counts",
     )
-
-
-def _whose(answer: Answer) -> str:
-    """Which records a table is about, where these are not all."""
-    those = answer.item.strategy.among
-    return answer.item.item.among_whom + "".join(f", {name} not missing" for name in (those.answered if those else ()))

@@ -23,13 +23,23 @@ from tetraodon.inference.controlled_rounding import differing
 from tetraodon.ledger import shown_above
 from tetraodon.ledger.signing import hash_in_words
 from tetraodon.policy.attackers import Independent
-from tetraodon.policy.explain import UNPROTECTED, Example, Explanation, Part, explain, less_than_it_says
+from tetraodon.policy.explain import (
+    HOPELESS,
+    UNPROTECTED,
+    WORTHLESS,
+    Example,
+    Explanation,
+    Part,
+    explain,
+    less_than_it_says,
+    percent,
+    times,
+)
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.publication import EXACT, NOISY, OURS
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.policy.words import HOPELESS, WORTHLESS, percent, times
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import KMeans
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import Split
 from tetraodon.query.query import MEASURED, Columns, Places, column_name, titled
 from tetraodon.releases.answer import Answer
@@ -278,12 +288,12 @@ def block_intervals(answer: Answer, starts: Sequence[Ints]) -> tuple[Floats, Flo
 
     Why   it is that of the noisy numbers in the block, added up. A side of the table with a single value has no axis.
     """
-    raw, values, drawn = answer.table.raw, answer.table.values, iter(starts)
+    raw, values, drawn = answer.counts.raw, answer.counts.values, iter(starts)
     every = [next(drawn) if size > 1 else np.array([0, 1]) for size in raw.shape]
     for place, at in enumerate(every):
         raw, values = (np.add.reduceat(counts, at[:-1], axis=place) for counts in (raw, values))
     low, high = np.ix_(*(at[:-1] for at in every)), np.ix_(*(at[1:] - 1 for at in every))
-    lower, upper = answer.table.boxes(low, high, raw, values)
+    lower, upper = answer.counts.boxes(low, high, raw, values)
     shape = [len(at) - 1 for at in starts]
     return lower.reshape(shape), upper.reshape(shape)
 
@@ -296,18 +306,11 @@ _NAMES_HEADINGS = {"count": "people, about", "lower": "lower (95%)", "upper": "u
 
 
 def named_answer(answer: NamesAnswer) -> dict[str, Any]:
-    """An item that tells names, in the parts that the page shows of any answer."""
+    """What the page shows of an item that tells names, in the parts of any answer."""
     item = answer.item
     none = {"label": "", "number": "No name", "unit": "", "sure": "was shared by enough people to appear"}
     return {
-        "name": answer.name,
-        "title": item.item.title or f"Names in {item.above.column}",
-        "theirs": bool(item.item.title),
-        "question": item.sentence,
-        "notes": item.item.notes,
-        "remark": "",
         "figures": [] if answer.told else [none],
-        "short": not answer.told,
         "chart": names_chart(answer),
         "table": names_table(answer),
         "facts": {
@@ -320,16 +323,15 @@ def named_answer(answer: NamesAnswer) -> dict[str, Any]:
 
 def names_table(answer: NamesAnswer, most: int = MOST_NAMES) -> PageTable:
     """The most common names."""
-    columns, rows = answer.columns, len(answer.told)
+    rows = len(answer.told)
     told = f"the first {most} of {rows:,} names" if rows > most else "all names that passed"
-    texts = [[shown(value) for value in column[:most]] for column in columns.values()]
-    return PageTable(
-        f"{answer.name}: {told}.",
-        [_NAMES_HEADINGS.get(name, name) for name in columns],
-        list(zip(*texts, strict=True)),
-        [bool(np.issubdtype(column.dtype, np.number)) for column in columns.values()],
-        long=True,
-    )
+    columns = {name: column[:most] for name, column in answer.columns.items()}
+    texts = [[shown(value) for value in column] for column in columns.values()]
+    return _page_table(f"{answer.name}: {told}.", [_NAMES_HEADINGS.get(name, name) for name in columns], columns, texts)
+
+
+def _page_table(caption: str, heads: Sequence[str], columns: Columns, texts: Sequence[Sequence[str]]) -> PageTable:
+    return PageTable(caption, heads, list(zip(*texts, strict=True)), [*map(_is_number, columns.values())], long=True)
 
 
 # -- report -----------------------------------------------------------------------------------------
@@ -356,10 +358,10 @@ def report_html(release: Release) -> str:
     Post  it refers to nothing outside its folder; no text of the policy file is ever read as HTML or as a script.
     """
     policy = release.plan.policy
-    answers = [_answer(release, answer) for answer in release.values()]
-    answers += [named_answer(answer) for answer in release.names.values()]
-    told = explain(policy)
-    drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
+    answers = (*release.values(), *release.names.values())
+    parts = {answer.name: _answer(release, answer) for answer in release.values()}
+    parts |= {answer.name: named_answer(answer) for answer in release.names.values()}
+    drawing = [vega_bundle()] if any(part["chart"] for part in parts.values()) else []
     whole = [answer for answer in release.values() if answer.item.item.whole and answer.item.strategy.noisy]
     return page_html(
         "release.html.j2",
@@ -371,11 +373,12 @@ def report_html(release: Release) -> str:
         lede=NOISY if release.names or any(answer.item.strategy.noisy for answer in release.values()) else EXACT,
         facts=_facts(release),
         links=[
-            *((f"answer-{answer['name']}", answer["title"], answer["theirs"]) for answer in answers),
+            *((f"answer-{answer.name}", answer.title, bool(answer.item.item.title)) for answer in answers),
             *((place, text, False) for place, text in _PLACES.items()),
         ],
         answers=answers,
-        promise=_promise(policy, told),
+        made=parts,
+        promise=_promise(policy, explain(policy)),
         together=list(_together(release)),
         whole=bool(whole),
         others=_listed(a.name for a in release.values() if not a.item.item.whole and a.values is not None),
@@ -388,11 +391,10 @@ def _differing(whole: Sequence[Answer]) -> str:
     """The attributes by which tables of whole counts about the same records do not agree."""
     told = []
     for those in dict.fromkeys(answer.item.strategy.among for answer in whole):
-        same = [a for a in whole if a.values is not None and a.item.strategy.among == those]
-        tables = [EstimatedTable(a.table.item.strategy.table, a.table.values, 1.0) for a in same]
-        told += (
-            [" and ".join(name for name, _ in one.groups) for one in differing(tables, same[0].domain)] if same else []
-        )
+        same = [a for a in whole if a.table is not None and a.item.strategy.among == those]
+        tables = [EstimatedTable(a.axes, a.counts.values, 1.0) for a in same]
+        differ = differing(tables, same[0].domain) if same else []
+        told += [" and ".join(name for name, _ in one.groups) for one in differ]
     return _listed(dict.fromkeys(told))
 
 
@@ -421,18 +423,9 @@ def _exactly(told: str) -> dict[str, str]:
 def _answer(release: Release, answer: Answer) -> dict[str, Any]:
     """What the page shows of one answer."""
     item, domain, whole = answer.item, answer.domain, release.plan.policy.domain
-    asked = item.item.asked
-    figures, chart = _figures(answer), chart_spec(answer)
     return {
-        "name": answer.name,
-        "title": item.item.title or asked[:1].upper() + asked[1:],
-        "theirs": bool(item.item.title),
-        "question": answer.sentence,
-        "notes": item.item.notes,
-        "remark": answer.remark,
-        "figures": figures,
-        "short": len(figures) == 1 and chart is None,
-        "chart": chart,
+        "figures": _figures(answer),
+        "chart": chart_spec(answer),
         "table": answer_table(answer),
         "facts": {
             "How it was answered": mechanism(item, domain),
@@ -477,13 +470,11 @@ def answer_table(answer: Answer, most: int = MOST_ROWS) -> PageTable:
     rounding = "intervals are rounded outwards" if "lower" in columns else "every record is made up"
     rounding = "records are rounded" if word == CLUSTERS else rounding
     rounding = "the files hold what was measured as well" if MEASURED in columns else rounding
-    return PageTable(
-        f"{answer.name}: {told}; {rounding}.",
-        [_heading(answer, name) for name in head],
-        list(zip(*texts, strict=True)),
-        [_is_number(column) for column in head.values()],
-        long=True,
-    )
+    heads = []
+    for name in head:
+        unit, title = answer.domain[name].unit if name in answer.domain.names else "", _HEADINGS.get(name, name)
+        heads.append(f"{title} ({unit})" if unit else title)
+    return _page_table(f"{answer.name}: {told}; {rounding}.", heads, head, texts)
 
 
 def _cells(name: str, column: Numbers, word: str, decimals: int | None) -> list[str]:
@@ -495,12 +486,6 @@ def _cells(name: str, column: Numbers, word: str, decimals: int | None) -> list[
         up = {"lower": False, "upper": True}.get(name)
         return [rounded(float(value), decimals, up=up) for value in column.tolist()]
     return [shown(value) for value in column]
-
-
-def _heading(answer: Answer, name: str) -> str:
-    unit = answer.domain[name].unit if name in answer.domain.names else ""
-    title = _HEADINGS.get(name, name)
-    return f"{title} ({unit})" if unit else title
 
 
 def _is_number(column: Numbers) -> bool:

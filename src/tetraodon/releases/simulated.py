@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -77,7 +77,8 @@ def simulate(plan: Plan, shape: str | Release = "hump", n: int = 10_000, *, time
         )
     if isinstance(shape, str) and shape not in SHAPES:
         raise QueryError(f"{shape!r} is no shape", fix=did_you_mean(shape, SHAPES))
-    people = {name: _people(plan.policy.domain[name], shape, place, n) for place, name in enumerate(_names(plan))}
+    names = sorted({name for item in plan for m in item.measurements for name in m.query.names})
+    people = {name: _people(plan.policy.domain[name], shape, place, n) for place, name in enumerate(names)}
     exact = {i.name: tuple(_counted(m.query, people, n, plan) for m in i.measurements) for i in plan}
     silent = {item.name: () for item in plan.names}
     permit = without_ledger(plan.certificate)
@@ -90,27 +91,17 @@ def simulate(plan: Plan, shape: str | Release = "hump", n: int = 10_000, *, time
     return Simulation(tuple(seen(measured) for measured in drawn), seen(truth))
 
 
-def _names(plan: Plan) -> list[str]:
-    """The attributes that a plan asks about."""
-    return sorted({name for item in plan for m in item.measurements for name in m.query.names})
-
-
 def _people(attribute: Attribute, shape: str | Release, place: int, n: int) -> Ints:
     """The value of each made-up person, evenly spread.
 
     Why  multiples of the root of a prime, whole parts left out, fill the unit interval evenly, and those of several
          primes fill the cube (Weyl). So nobody is drawn, and no seed is needed.
     """
-    evenly = np.modf(np.arange(1, n + 1) * math.sqrt(_prime(place)))[0]
+    primes = (p for p in itertools.count(2) if all(p % q for q in range(2, math.isqrt(p) + 1)))
+    evenly = np.modf(np.arange(1, n + 1) * math.sqrt(next(itertools.islice(primes, place, None))))[0]
     codes = np.searchsorted(np.cumsum(_spread(attribute, shape)), evenly, side="right")
     found: Ints = np.minimum(codes, attribute.size - 1)
     return found
-
-
-def _prime(place: int) -> int:
-    """The primes in their order, from 2."""
-    primes = (p for p in itertools.count(2) if all(p % q for q in range(2, math.isqrt(p) + 1)))
-    return next(itertools.islice(primes, place, None))
 
 
 def _spread(attribute: Attribute, shape: str | Release) -> Floats:
@@ -128,9 +119,9 @@ def _spread(attribute: Attribute, shape: str | Release) -> Floats:
 def _released(attribute: Attribute, release: Release) -> Floats:
     """The counts that a release has of an attribute by itself, none below zero; flat where it has none."""
     for answer in release.values():
-        table = answer.values
-        if table is not None and answer.table.names == (attribute.name,) and table.size >= attribute.size - 1:
-            found = np.maximum(np.ravel(table).astype(np.float64), 0)
+        table = answer.table
+        if table is not None and table.names == (attribute.name,) and table.values.size >= attribute.size - 1:
+            found = np.maximum(np.ravel(table.values).astype(np.float64), 0)
             if found.sum() > 0:
                 return found
     return np.ones(attribute.size)
@@ -201,13 +192,14 @@ def synthesize(
     tables = [
         TargetTable(answer.name, answer.item.strategy.table, np.maximum(answer.table.values, 0.0))
         for answer in release.values()
-        if answer.values is not None and not answer.item.strategy.among
+        if answer.table is not None and not answer.item.strategy.among
     ]
     if not tables:
         raise QueryError("the release has no table of counts", fix="release a histogram, a cdf or ranges as well")
     domain = release.plan.policy.domain
     names = [name for name in domain.names if any(name in table.names for table in tables)]
-    n = _number(tables) if records is None else records
+    about = max(1, round(float(np.median([table.counts.sum() for table in tables]))))
+    n = about if records is None else records
     if not 1 <= n <= MOST_VALUES // len(names):
         most = MOST_VALUES // len(names)
         raise Refused(f"a table of so many records cannot be made up ({n:,})", fix=f"ask for 1 to {most:,} records")
@@ -215,11 +207,6 @@ def synthesize(
     distance = {table.name: table.distance(codes, n) for table in tables}
     left_out = tuple(name for name in domain.names if name not in names)
     return Synthetic(domain, codes, distance, left_out)
-
-
-def _number(tables: Sequence[TargetTable]) -> int:
-    """About how many records there are: the middle of what the tables add up to."""
-    return max(1, round(float(np.median([table.counts.sum() for table in tables]))))
 
 
 def _values(attribute: Attribute) -> NDArray[Any]:

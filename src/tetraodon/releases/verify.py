@@ -141,16 +141,16 @@ def _check_plan(plan: Plan, stated: Mapping[str, Any]) -> list[Check]:
     found = plan_document(plan)
     for item, mine, theirs in zip(plan, found["queries"], stated["queries"], strict=True):
         good = item.certificate.finite and mine["certificate"] == theirs.get("certificate")
-        checks.append(Check(f"certificate of {item.name}", good, f"epsilon {item.certificate.epsilon}"))
+        checks.append(Check(f"certificate of {item.name}", good, f"epsilon {item.certificate.epsilon!r}"))
         rest = same_numbers({**mine, "certificate": 0}, {**theirs, "certificate": 0})
         checks.append(Check(f"stated errors of {item.name}", rest, f"expected error {item.expected_error:.6g}"))
     for named, mine, theirs in zip(plan.names, found.get("names", []), stated.get("names", []), strict=True):
-        told = f"epsilon {named.certificate.epsilon} at delta {float(named.certificate.delta):.3g}"
+        told = f"epsilon {named.certificate.epsilon!r} at delta {float(named.certificate.delta):.3g}"
         checks.append(Check(f"certificate of {named.name}", mine == theirs, told))
     whole = plan.certificate
     good = keeps_budget(whole, plan.policy) and found["certificate"] == stated.get("certificate")
     good = good and same_numbers(found["epsilon"], stated.get("epsilon")) and found.keys() == stated.keys()
-    checks.append(Check("certificate of the whole release", good, f"epsilon {whole.epsilon}"))
+    checks.append(Check("certificate of the whole release", good, f"epsilon {whole.epsilon!r}"))
     return checks
 
 
@@ -247,7 +247,8 @@ def _close(mine: str, theirs: str) -> bool:
     """The same texts, or numbers with decimals that are equal up to rounding and to where an inference converges."""
     if mine == theirs:
         return True
-    if not all(NUMBER.fullmatch(text) and ("." in text or "e" in text) for text in (mine, theirs)):
+    decimals = any("." in text or "e" in text for text in (mine, theirs))
+    if not (decimals and NUMBER.fullmatch(mine) and NUMBER.fullmatch(theirs)):
         return False
     return math.isclose(float(mine), float(theirs), rel_tol=1e-6, abs_tol=1e-9)
 
@@ -274,14 +275,10 @@ def check_files(
 
     Pre   `found` are plain files. A file is wanted whether or not the manifest names it.
     """
-    checks = [_check_file(folder, name, stated.get(name), name in found) for name in sorted(wanted)]
+    checks = []
+    for name in sorted(wanted):
+        digest, there = stated.get(name), name in found and (folder / name).is_file()
+        told = digest[:12] if isinstance(digest, str) else "its hash is missing"
+        checks.append(Check(f"file {name}", there and file_hash(folder / name) == digest, told if there else "missing"))
     strangers = sorted({*found, *stated} - {*wanted})
     return checks + [Check(f"file {name[:60]}", False, "not a file of such a folder") for name in strangers]
-
-
-def _check_file(folder: Path, name: str, digest: str | None, there: bool) -> Check:
-    if not there or not (folder / name).is_file():
-        return Check(f"file {name}", False, "missing")
-    if not isinstance(digest, str):
-        return Check(f"file {name}", False, "its hash is missing")
-    return Check(f"file {name}", file_hash(folder / name) == digest, digest[:12])

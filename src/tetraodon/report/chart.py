@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.exact.arrays import Ints
-from tetraodon.report.picture import DrawnAxis, Kind, Numbers, Picture, places, plain, shown
+from tetraodon.report.picture import DrawnAxis, Kind, Picture, places, plain, shown
 from tetraodon.wording import number_of
 
 # -- downsampling -----------------------------------------------------------------------------------
@@ -65,20 +64,18 @@ def grouped(picture: Picture, most: int) -> Picture:
     together = " times ".join(f"{strides[place]:,}" for place in long)
     return replace(
         picture,
-        axes=tuple(map(_spans, picture.axes, starts)),
+        axes=tuple(
+            axis
+            if axis.first is None or axis.last is None
+            else replace(axis, first=axis.first[at[:-1]], last=axis.last[at[1:] - 1])
+            for axis, at in zip(picture.axes, starts, strict=True)
+        ),
         title=f"{picture.title} per value, on average",
         values=values / sizes,
         lower=np.minimum(lower, values) / sizes,
         upper=np.maximum(upper, values) / sizes,
         note=f"Too many values to draw one by one: neighbours are drawn as their average, {together} at a time.",
     )
-
-
-def _spans(axis: DrawnAxis, starts: Ints) -> DrawnAxis:
-    """Runs of neighbours as one position each; names are never long enough to run together."""
-    if axis.first is None or axis.last is None:
-        return axis
-    return replace(axis, first=axis.first[starts[:-1]], last=axis.last[starts[1:] - 1])
 
 
 def largest(picture: Picture) -> Picture:
@@ -159,19 +156,18 @@ def mark_rows(picture: Picture, decimals: int) -> list[Spec]:
     """The numbers as Vega-Lite reads them: one object each, positions as a0, a1, ... and as t0, ... in words."""
     data = [[axis.datum(place) for place in range(axis.size)] for axis in picture.axes]
     texts = [[axis.text(place) for place in range(axis.size)] if axis.grouped else [] for axis in picture.axes]
-    numbers = [_plain_numbers(picture, array, decimals) for array in (picture.values, picture.lower, picture.upper)]
+    numbers: list[list[Any]] = []
+    for array in (picture.values, picture.lower, picture.upper):
+        if picture.of is None:
+            numbers.append([plain(number) for number in np.round(array.astype(np.float64), decimals).ravel().tolist()])
+        else:
+            numbers.append([shown(value) if picture.kind != "quantity" else plain(value) for value in array.ravel()])
     made = []
     for place, value, lower, upper in zip(np.ndindex(picture.values.shape), *numbers, strict=True):
         row: Spec = {f"a{number}": data[number][at] for number, at in enumerate(place)}
         row |= {f"t{number}": texts[number][at] for number, at in enumerate(place) if texts[number]}
         made.append(row | {"v": value, "lo": lower, "hi": upper})
     return made
-
-
-def _plain_numbers(picture: Picture, array: Numbers, decimals: int) -> list[Any]:
-    if picture.of is None:
-        return [plain(number) for number in np.round(array.astype(np.float64), decimals).ravel().tolist()]
-    return [shown(value) if picture.kind != "quantity" else plain(value) for value in array.ravel()]
 
 
 def step_marks(picture: Picture, x: int, colour: int | None) -> list[Spec]:
@@ -215,12 +211,10 @@ def bar_marks(picture: Picture, axis: int, colour: int | None) -> list[Spec]:
     ]
 
 
-def point_marks(picture: Picture, axis: int | None, colour: int | None) -> list[Spec]:
+def point_marks(picture: Picture, axis: int, colour: int | None) -> list[Spec]:
     """A point for every number, on a line from the lower to the upper end of its interval."""
-    across: Spec = {}
-    place, along, offset = ("y", "x", "yOffset") if axis is None else _directions(picture.axes[axis])
-    if axis is not None:
-        across[place] = _discrete(picture.axes[axis], axis)
+    place, along, offset = _directions(picture.axes[axis])
+    across = {place: _discrete(picture.axes[axis], axis)}
     if colour is not None:
         across[offset] = _series(picture, colour)
     shape = {} if colour is None else {"shape": _ranged(picture, colour, SHAPES)}
@@ -244,15 +238,9 @@ def heat_map(picture: Picture, x: int, y: int) -> list[Spec]:
     return [{"mark": "rect", "encoding": across | {"color": colour | {"legend": legend}, "tooltip": _tooltip(picture)}}]
 
 
-def facet_mark(picture: Picture, number: int) -> Spec:
-    """One small chart for every position of an axis."""
-    axis = picture.axes[number]
-    return {"field": _field(axis, number), "type": "nominal", "title": axis.title, "sort": None}
-
-
-def is_horizontal(axis: DrawnAxis | None) -> bool:
+def is_horizontal(axis: DrawnAxis) -> bool:
     """Whether bars and points lie on their side: names need room, numbers do not."""
-    return axis is None or axis.kind in ("name", "order")
+    return axis.kind in ("name", "order")
 
 
 def _directions(axis: DrawnAxis) -> tuple[str, str, str]:
@@ -341,7 +329,7 @@ class Layout:
     """Which axis of a picture goes where; `second` is the colour, or the other side of a heat map."""
 
     way: Way
-    along: int | None
+    along: int
     second: int | None = None
     facet: int | None = None
 
@@ -370,7 +358,7 @@ def chart(whole: Picture) -> Spec | None:
     if layout.facet is None:
         return base | {"width": "container"} | drawn
     columns = min(picture.axes[layout.facet].size, 3)
-    return base | {"facet": facet_mark(picture, layout.facet), "columns": columns, "spec": drawn | {"width": 230}}
+    return base | {"facet": _series(picture, layout.facet), "columns": columns, "spec": drawn | {"width": 230}}
 
 
 def standing_alone(spec: Spec) -> Spec:
@@ -397,7 +385,8 @@ def _layout(picture: Picture) -> Layout | None:
     if second is None or axes[second].size <= len(PALETTE):
         return Layout(way, along, second, facet)
     if facet is None and picture.adds_up:
-        return Layout("heat map", along, second) if _fits(picture, along, second) else None
+        fits = all(axes[n].ordered or axes[n].size <= MOST_NAMES for n in (along, second))
+        return Layout("heat map", along, second) if fits else None
     if axes[second].size <= MOST_FACETS:
         return Layout(way, along, facet, second)
     return None
@@ -414,66 +403,37 @@ def _longest(picture: Picture) -> int:
     return max(ordered or range(last + 1), key=lambda n: picture.axes[n].size)
 
 
-def _fits(picture: Picture, *axes: int) -> bool:
-    return all(picture.axes[n].ordered or picture.axes[n].size <= MOST_NAMES for n in axes)
-
-
 def _reduced(picture: Picture, layout: Layout) -> Picture:
-    match layout.way:
-        case "steps" if picture.running:
-            return thinned(picture)
-        case "steps":
-            return grouped(picture, MOST_STEPS)
-        case "heat map":
-            return grouped(picture, MOST_SIDE)
-        case "bars" | "points":
-            return largest(picture) if len(picture.axes) == 1 else picture
-        case _:
-            assert_never(layout.way)
+    if layout.way in ("bars", "points"):
+        return largest(picture) if len(picture.axes) == 1 else picture
+    if picture.running:
+        return thinned(picture)
+    return grouped(picture, MOST_STEPS if layout.way == "steps" else MOST_SIDE)
 
 
 def _layers(picture: Picture, layout: Layout) -> list[Spec]:
-    along, second = layout.along, layout.second
-    match layout.way:
-        case "points":
-            return point_marks(picture, along, second)
-        case "bars":
-            assert along is not None
-            return bar_marks(picture, along, second)
-        case "steps":
-            assert along is not None
-            return step_marks(picture, along, second)
-        case "heat map":
-            assert along is not None
-            assert second is not None
-            return heat_map(picture, along, second)
-        case _:
-            assert_never(layout.way)
+    if layout.way == "heat map":
+        assert layout.second is not None
+        return heat_map(picture, layout.along, layout.second)
+    marks = {"points": point_marks, "bars": bar_marks, "steps": step_marks}[layout.way]
+    return marks(picture, layout.along, layout.second)
 
 
 def _size(picture: Picture, layout: Layout) -> Spec:
-    tall = HEIGHT if layout.facet is None else SMALL_HEIGHT
-    if layout.along is None:
-        return {"height": STEP}
-    axis = picture.axes[layout.along]
-    if layout.way == "heat map":
-        assert layout.second is not None
-        return {"height": {"step": max(8, min(STEP, 480 // picture.axes[layout.second].size))}}
-    if layout.way == "steps" or not is_horizontal(axis):
-        return {"height": tall}
     colours = 1 if layout.second is None else picture.axes[layout.second].size
+    if layout.way == "heat map":
+        return {"height": {"step": max(8, min(STEP, 480 // colours))}}
+    if layout.way == "steps" or not is_horizontal(picture.axes[layout.along]):
+        return {"height": HEIGHT if layout.facet is None else SMALL_HEIGHT}
     return {"height": {"step": max(STEP, 12 * colours + 8), "for": "position"}}
 
 
 def _caption(picture: Picture, layout: Layout) -> str:
-    if picture.exact:
-        words = "Exact numbers, without error bars."
-    else:
-        narrow = "Where no line shows, the interval is too short to see."
-        words = {
-            "steps": "Lines show the released numbers, the bands around them their 95% intervals.",
-            "bars": f"Bars show the released numbers, thin lines their 95% intervals. {narrow}",
-            "points": f"Points show the released numbers, lines their 95% intervals. {narrow}",
-            "heat map": "Colours show the released numbers; point at a cell for its 95% interval.",
-        }[layout.way]
-    return f"{words} {picture.note}".strip()
+    narrow = "Where no line shows, the interval is too short to see."
+    words = {
+        "steps": "Lines show the released numbers, the bands around them their 95% intervals.",
+        "bars": f"Bars show the released numbers, thin lines their 95% intervals. {narrow}",
+        "points": f"Points show the released numbers, lines their 95% intervals. {narrow}",
+        "heat map": "Colours show the released numbers; point at a cell for its 95% interval.",
+    }
+    return f"{'Exact numbers, without error bars.' if picture.exact else words[layout.way]} {picture.note}".strip()

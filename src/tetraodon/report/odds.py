@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 
@@ -22,19 +22,17 @@ from tetraodon.policy.attribute_graph import (
     INFINITE,
     AttributeGraph,
     Blocks,
-    Everything,
     Pairs,
     Public,
     Within,
     WithinOrMissing,
     WithinShare,
 )
-from tetraodon.policy.explain import has_secrets, people
+from tetraodon.policy.explain import WORTHLESS, chance, has_secrets, odds, people, percent, times
 from tetraodon.policy.joint_graph import EARTH_RADIUS_KM, JointGraph, JointMetric
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
-from tetraodon.policy.words import WORTHLESS, chance, odds, percent, times
 
 # -- odds strip -------------------------------------------------------------------------------------
 # The picture of a promise: how far the odds between a chosen value of an attribute and every other one can move.
@@ -68,25 +66,7 @@ class OddsStrip:
 
     def steps(self, chosen: int, codes: Ints) -> Floats:
         """How many steps each of some values is away from a chosen one; infinite where nothing joins them."""
-        match self.graph:
-            case Everything():
-                away = np.where(codes == chosen, 0.0, 1.0)
-            case Public():
-                away = np.where(codes == chosen, 0.0, INFINITE)
-            case WithinShare():
-                away = self.graph.steps(chosen, codes).astype(np.float64)
-            case Within():
-                away = (-(-np.abs(codes - chosen) // self.graph.reach)).astype(np.float64)
-            case Blocks():
-                block = self.graph.components()
-                away = np.where(codes == chosen, 0.0, np.where(block[codes] == block[chosen], 1.0, INFINITE))
-            case WithinOrMissing():
-                near = self.graph.adjacent(codes, np.asarray(chosen))
-                away = np.where(codes == chosen, 0.0, np.where(near, 1.0, 2.0))
-            case Pairs():
-                away = np.array([self.graph.distance(chosen, int(code)) for code in codes])
-            case _:
-                assert_never(self.graph)
+        away = np.array([self.graph.distance(chosen, int(code)) for code in codes], np.float64)
         away = np.minimum(away, self.most)
         return np.where(away > 1, INFINITE, away) if self.edges_only else away
 
@@ -130,10 +110,8 @@ class OddsStrip:
     def longest(self) -> float:
         """The largest number of steps between any two values that are joined."""
         match self.graph:
-            case WithinShare():
+            case Within() | WithinShare():
                 away = self.graph.distance(0, self.graph.size - 1)
-            case Within():
-                away = float(-(-(self.graph.size - 1) // self.graph.reach))
             case WithinOrMissing():
                 away = 2.0
             case Pairs():
@@ -176,7 +154,7 @@ class OddsStrip:
             "units": [attribute.unit_of(Fraction(1)), attribute.unit],
             "low": float(low),
             "step": float(attribute.step),
-            "digits": max(3 if "/" in attribute.text(code) else _decimals(attribute.text(code)) for code in (0, 1)),
+            "digits": max(3 if "/" in text else len(text.partition(".")[2]) for text in map(attribute.text, (0, 1))),
             "day": attribute.text(0) if isinstance(values, Dates) else None,
             "apart": attribute.separate,
         }
@@ -205,15 +183,20 @@ def moves_by_step(epsilon: Fraction, longest: float) -> list[list[Any]]:
     return levels
 
 
+def _groups(policy: Policy) -> list[tuple[Policy, str, str]]:
+    """The policy of each group of people, the attribute that tells them apart, and who they are."""
+    if policy.graph.groups is None:
+        return [(policy, "", "")]
+    return [(own.policy, own.by, own.whom) for own in people(policy)]
+
+
 def odds_strips(policy: Policy) -> tuple[OddsStrip, ...]:
     """A strip for each attribute that has secrets, and for each group of people with secrets of their own.
 
     Post  those of a joint metric are along each of its attributes, the others being equal, except on the globe, where a
           step along a parallel depends on the latitude: these have none.
     """
-    if policy.graph.groups is None:
-        return tuple(_strips(policy, "", ""))
-    return tuple(strip for own in people(policy) for strip in _strips(own.policy, own.by, own.whom))
+    return tuple(strip for own in _groups(policy) for strip in _strips(*own))
 
 
 def odds_strip(policy: Policy, name: str) -> OddsStrip:
@@ -236,10 +219,6 @@ def _strips(policy: Policy, by: str, whom: str) -> Iterator[OddsStrip]:
             if graph.size > 1 and (graph.edge_count or policy.graph.absent):
                 attribute = policy.domain[name]
                 yield OddsStrip(attribute, graph, policy.epsilon, most, not policy.steps_join, whom)
-
-
-def _decimals(number: str) -> int:
-    return len(number.partition(".")[2])
 
 
 def _along(factor: Factor) -> Iterator[tuple[str, AttributeGraph]]:
@@ -327,25 +306,19 @@ class OddsMap:
 
 def odds_maps(policy: Policy) -> tuple[OddsMap, ...]:
     """A map for two attributes that are measured as one, and for each group of people with a metric of its own."""
-    if policy.graph.groups is None:
-        return tuple(_maps(policy, ""))
-    return tuple(found for own in people(policy) for found in _maps(own.policy, own.whom))
-
-
-def _maps(policy: Policy, whom: str) -> list[OddsMap]:
-    most = 2.0 if policy.graph.absent else INFINITE
-    return [
+    return tuple(
         OddsMap(
-            (policy.domain[factor.names[0]], policy.domain[factor.names[1]]),
+            (own.domain[factor.names[0]], own.domain[factor.names[1]]),
             factor.graph,
-            policy.epsilon,
-            most,
-            not policy.steps_join,
+            own.epsilon,
+            2.0 if own.graph.absent else INFINITE,
+            not own.steps_join,
             whom,
         )
-        for factor in policy.graph.factors
+        for own, _, whom in _groups(policy)
+        for factor in own.graph.factors
         if isinstance(factor.graph, JointMetric) and len(factor.names) == 2
-    ]
+    )
 
 
 def picture(policy: AnyPolicy, *names: str) -> OddsStrip | OddsMap:

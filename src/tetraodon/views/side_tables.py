@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import glob
 import math
 import os
@@ -12,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import duckdb
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
@@ -20,7 +22,20 @@ from tetraodon.engine.duckdb_source import quoted, text
 from tetraodon.errors import PolicyError, QueryError, ReleaseError, TableError
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.public_tables import SideTable
-from tetraodon.query.condition.nodes import OWN, ROW, Codes, Reading, Truth, Truths, condition_sql
+from tetraodon.query.condition.nodes import (
+    BLOCK,
+    OWN,
+    ROW,
+    Codes,
+    Logical,
+    Outside,
+    Reading,
+    Truth,
+    Truths,
+    as_number,
+    evaluate,
+    numbers,
+)
 from tetraodon.query.condition.public_tables import PublicColumn
 from tetraodon.releases.folder import file_hash
 from tetraodon.releases.untrusted_parquet import read_table
@@ -41,6 +56,7 @@ MEMORY: Final = "400MB"
 TEXTS: Final = 100_000_000
 """Bytes of text in a public table that is read from Parquet."""
 TUPLES: Final = f"{OWN}tuples"
+EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 
 
 class Sandbox:
@@ -80,30 +96,57 @@ class Sandbox:
 
     def counts(self, condition: Truth | None, by: Sequence[int]) -> NDArray[Any]:
         """How many of the tuples held satisfy a condition, for each cell of the attributes at `by`."""
-        columns = "".join(f"{ROW}.c{place}, " for place in by)
-        where = "" if condition is None else f" WHERE {condition_sql(condition)}"
-        values = self._values(condition.places if condition is not None and condition.reads else ())
-        source = f"(SELECT *{values} FROM {TUPLES})" if values else TUPLES
+        places = sorted({*by, *(() if condition is None else condition.places)})
+        shape = [self.domain.shape[place] for place in places]
+        columns = "".join(f"c{place}, " for place in places)
+        few = math.prod(shape) <= LARGE  # elsewhere there are hardly fewer cells than tuples
+        counted = f"count(*) AS n FROM {TUPLES} GROUP BY ALL" if few else f"1 AS n FROM {TUPLES}"
         found = np.zeros([self.domain.shape[place] for place in by], object)
-        sql = f"SELECT {columns}count(*) FROM {source} AS {ROW}{where}{' GROUP BY ALL' if by else ''}"
-        for *codes, count in self.run(sql).fetchall():
-            if any(not 0 <= code < size for code, size in zip(codes, found.shape, strict=True)):
+        rows: Any = self.run(f"SELECT {columns}{counted}", self.connection.cursor())
+        batches = getattr(rows, "to_arrow_reader", None) or rows.fetch_record_batch  # of DuckDB before 1.5
+        for batch in batches(BLOCK):
+            listed = [column.fill_null(-1).to_numpy().astype(np.int64) for column in batch.columns[:-1]]
+            if any(np.any((part < 0) | (part >= size)) for part, size in zip(listed, shape, strict=True)):
                 raise ReleaseError("the view holds a tuple that is not in its domain", fix="ask for a new copy")
-            found[tuple(codes)] = count
+            codes, times = dict(zip(places, listed, strict=True)), batch.column("n").to_numpy()
+            true = np.array(True) if condition is None else evaluate(condition, codes, self)[0]
+            here = np.broadcast_to(true, times.shape)
+            np.add.at(found, tuple(codes[place][here] for place in by), times[here] if by else times[here].sum())
         return found
 
     def holds(self, reading: Reading, codes: Codes) -> Truths:
         """Where a predicate that reads public tables is true, and where it is false, for tuples with these codes."""
         columns = np.broadcast_arrays(*(codes[place] for place in reading.places)) or [np.zeros(1, np.int64)]
-        given = {f"c{place}": column.ravel() for place, column in zip(reading.places, columns, strict=False)}
-        self.connection.register(f"{OWN}drawn", {"i": np.arange(columns[0].size), **given})
+        shape, given = columns[0].shape, {"i": np.arange(columns[0].size)}
+        own = {place: column.ravel() for place, column in zip(reading.places, columns, strict=False)}
+        given |= {f"c{place}": column for place, column in own.items()}
+        given |= {f"v{n}": self._outside(one, own, columns[0].size) for n, one in enumerate(reading.outside)}
+        self.connection.register(f"{OWN}drawn", pyarrow.table(given))
         source = f"SELECT *{self._values(reading.places)} FROM {OWN}drawn"
         sql = f"SELECT ({reading.sql}) AS true FROM ({source}) AS {ROW} ORDER BY {ROW}.i"
         found = np.ma.asarray(self.run(sql).fetchnumpy()["true"])
         known = ~np.ma.getmaskarray(found)
         true = np.asarray(found.filled(False), np.bool_)
-        shape = columns[0].shape if reading.places else ()
+        shape = shape if reading.places else ()
         return (true & known).reshape(shape), (~true & known).reshape(shape)
+
+    def _outside(self, one: Outside, codes: Codes, size: int) -> pyarrow.Array:
+        """The column of a value that is compared with what a subquery reads."""
+        value = as_number(one.value) if isinstance(one.value, Logical) else one.value
+        ratios = numbers(value, codes, self)
+        over, under, unknown = (np.broadcast_to(part, (size,)) for part in (ratios.over, ratios.under, ~ratios.known))
+        match one.kind:
+            case "text":
+                texts = pyarrow.array(one.texts, pyarrow.string())
+                return texts.take(pyarrow.array(over.astype(np.int64), mask=unknown))
+            case "day":
+                return pyarrow.array((over - EPOCH).astype(np.int32), mask=unknown).cast(pyarrow.date32())
+            case "truth":
+                return pyarrow.array(over.astype(np.bool_), mask=unknown)
+            case _ if isinstance(ratios.under, int) and ratios.under == 1 and over.dtype != object:
+                return pyarrow.array(over.astype(np.int64), mask=unknown)
+            case _:
+                return pyarrow.array(over.astype(np.float64) / under.astype(np.float64), mask=unknown)
 
     def require_once(self, table: str, columns: Sequence[str]) -> None:
         """Refuse a public table that has some values of these columns twice: a join would count records twice."""
@@ -144,12 +187,12 @@ class Sandbox:
         attributes = self.domain.attributes
         return "".join(f", {sql_value(attributes[place], f'c{place}')} AS a{place}" for place in places)
 
-    def run(self, sql: str) -> duckdb.DuckDBPyConnection:
+    def run(self, sql: str, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyConnection:
         """Run a statement that was written out from a checked syntax tree."""
         self.lock()
         problem = "a value cannot be converted or computed"
         try:
-            return self.connection.execute(sql)
+            return (connection or self.connection).execute(sql)
         except duckdb.BinderException as error:
             problem = str(error).splitlines()[0].removeprefix("Binder Error: ").rstrip(".!")
         except duckdb.Error:

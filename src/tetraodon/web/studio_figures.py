@@ -18,10 +18,9 @@ from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, TetraodonError
 from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.policy.attackers import Chain, DependentGroups
-from tetraodon.policy.explain import fact_in_words
+from tetraodon.policy.explain import chance, fact_in_words, odds, times
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.words import chance, odds, times
 from tetraodon.pufferfish.meaning import choose_epsilon
 from tetraodon.query.linear import Split
 from tetraodon.releases.answer import Answer

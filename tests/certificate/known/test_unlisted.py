@@ -30,9 +30,11 @@ from tetraodon.policy.joint_graph import METRICS, JointGraph, JointMetric, Regio
 from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.queries import cdf, count, histogram, total
 from tetraodon.query.contribution import One, Prefix
-from tetraodon.query.kinds import Query, cdf, count, histogram, linear, total
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.query.query import Query
 
 # -- unlisted tables ------------------------------------------------------------------------------
 

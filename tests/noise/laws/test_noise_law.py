@@ -13,7 +13,8 @@ import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import NoiseError, QueryError
 from tetraodon.noise.laws import LAPLACE, LAWS, NEGLIGIBLE, NoiseLaw, law_from, law_named
-from tetraodon.query.kinds import histogram, linear
+from tetraodon.queries import histogram
+from tetraodon.query.kinds import linear
 from tetraodon.query.linear import Measurement
 from tetraodon.releases.plan import plan, planned_item
 from tetraodon.releases.proposals import Limit, limit_of

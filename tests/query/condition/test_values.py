@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-import math
 from fractions import Fraction
 
 import duckdb
@@ -15,7 +14,6 @@ from tests.query.condition.conditions import DOMAIN
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import QueryError
-from tetraodon.query.condition import values as exact
 from tetraodon.query.condition import values as texts
 from tetraodon.query.condition.nodes import Code, Constant
 from tetraodon.query.condition.read import truth_table
@@ -24,7 +22,6 @@ from tetraodon.query.condition.values import (
     Day,
     Nothing,
     Plain,
-    Ratio,
     Span,
     Words,
     day_in,
@@ -33,7 +30,6 @@ from tetraodon.query.condition.values import (
     like_regex,
     mapped,
     measured,
-    number,
     number_in,
     read_number,
     truth_in,
@@ -51,11 +47,8 @@ SEX = Attribute("sex", Categories(("f", "m")), other=0)
 ILL = Attribute("ill", Booleans(), other=0)
 
 
-def test_a_grid_is_whole_numbers_over_one_denominator() -> None:
-    found = number_in(Plain(PAY, 0))
-    assert found.under == Constant(6)
-    assert found.over.bound == 2 * 6 + 3
-    assert found.sizes == {(0, 7)}
+def test_a_grid_is_its_codes_in_steps() -> None:
+    assert number_in(Plain(PAY, 0)) == Code(0, 7, Fraction(1, 2), Fraction(1, 3))
 
 
 @pytest.mark.parametrize(
@@ -77,47 +70,15 @@ def test_a_kind_is_not_another() -> None:
     with pytest.raises(QueryError, match="a date is not a number"):
         number_in(Day(Code(0, 2)))
     with pytest.raises(QueryError, match="not true or false"):
-        truth_in(Span(number(1)))
+        truth_in(Span(Constant(1)))
     with pytest.raises(QueryError, match="ill is not a date"):
         day_in(Plain(ILL, 0))
     with pytest.raises(QueryError, match="a date is needed"):
-        day_in(number(1))
+        day_in(Constant(1))
     with pytest.raises(QueryError, match="cannot be read"):
         read_number("nan")
     assert day_in(Words(("2000-01-01",))) == Day(Constant(dt.date(2000, 1, 1).toordinal()))
-    assert number_in(Nothing()).constant is None
-
-
-# -- numbers ----------------------------------------------------------------------------------------
-# Numbers are exact: every operation equals that of Python's fractions, for every sign.
-
-
-SOME = [Fraction(n, d) for n, d in itertools.product(range(-7, 8), (1, 2, 3))]
-
-
-def value(found: Ratio) -> Fraction | None:
-    return found.constant
-
-
-def cut(one: Fraction) -> int:
-    return math.trunc(one)
-
-
-@pytest.mark.parametrize(("a", "b"), list(itertools.product(SOME[::4], SOME[::5])))
-def test_two_numbers(a: Fraction, b: Fraction) -> None:
-    left, right = number(a), number(b)
-    assert value(exact.added(left, right)) == a + b
-    assert value(exact.added(left, right, "-")) == a - b
-    assert value(exact.multiplied(left, right)) == a * b
-    assert value(exact.divided(left, right)) == (None if b == 0 else a / b)
-    assert value(exact.cut_off(left, right)) == (None if b == 0 else cut(a / b))
-    assert value(exact.added(left, right, "%")) == (None if b == 0 else a - b * cut(a / b))
-
-
-@pytest.mark.parametrize("a", SOME)
-def test_powers(a: Fraction) -> None:
-    assert value(exact.power(number(a), number(3))) == a**3
-    assert value(exact.negative(number(a))) == -a
+    assert number_in(Nothing()) == Constant(None)
 
 
 # -- texts ------------------------------------------------------------------------------------------
@@ -135,8 +96,8 @@ def test_texts_keep_what_is_unknown() -> None:
 
 
 def test_numbers_are_written_as_they_are() -> None:
-    assert words_in(Ratio(Code(0, 4), Constant(2))).words == ("0", "0.5", "1", "1.5")
-    assert words_in(number(3)).words == ("3",)
+    assert words_in(Code(0, 4, step=Fraction(1, 2))).words == ("0", "0.5", "1", "1.5")
+    assert words_in(Constant(3)).words == ("3",)
 
 
 def test_an_attribute_with_too_many_values_has_no_texts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ the printed budgets are overspent in most readings.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,8 +16,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.exact.arrays import Bools, Floats, Ints, searching
+from tetraodon.exact.arrays import Floats, Ints, searching
 from tetraodon.mechanism.hierarchical.fit import (
     BandedFit,
     Level,
@@ -30,7 +28,7 @@ from tetraodon.mechanism.hierarchical.fit import (
     levels_of,
     prefix_bins,
 )
-from tetraodon.mechanism.one_scale import free_totals
+from tetraodon.mechanism.one_scale import exact_totals
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import Everything, Within
@@ -115,9 +113,9 @@ class Shape:
     def fit(self, size: int, reach: int) -> SmoothFit:
         """Its least squares when one is lost, with continuous noise and a known total."""
         leaves, bins, running = self.scales(min(reach, size - 1))
-        widths, times = sorted(bins.keys() | running.keys()), KINDS[self.noise].variance
-        levels = tuple(Level(w, *(times * s[w] ** 2 if w in s else None for s in (bins, running))) for w in widths)
-        return SmoothFit(size, times * leaves**2, levels)
+        times = KINDS[self.noise].variance
+        variances = ([(w, times * scale**2) for w, scale in scales.items()] for scales in (bins, running))
+        return SmoothFit(size, times * leaves**2, levels_of(*variances))
 
 
 def sample(size: int, points: int) -> Ints:
@@ -382,43 +380,6 @@ def parts_of(at: Scaled, moved: Floats) -> tuple[Floats, ...]:
     return tuple(found)
 
 
-def sum_reach(at: Scaled, mask: Bools, confidence: Fraction) -> float:
-    """How far the sum over the cells where `mask` is true can be off."""
-    rows = mask.reshape(-1, mask.shape[-1])
-    times = Counter(row.tobytes() for row in rows if row.any())
-    if not times:
-        return 0.0
-    kinds = np.array([np.frombuffer(row, np.bool_) for row in times], np.float64)
-    variance, largest = noise_of(at, kinds)
-    together = np.array([variance @ np.array(list(times.values()))])
-    return float(at.strategy.noise.reach(together, np.array([largest.max()]), confidence)[0])
-
-
-def range_reach(at: Scaled, low: Ints, high: Ints, lines: Ints, confidence: Fraction) -> Floats:
-    """How far counts between codes of some lines can be off, for very many ranges: quick, and not the shortest.
-
-    Why   deviations of a difference add up at most. And least squares has the least variance of all linear estimates
-          without bias, so no more than the sum of the single values; no part of a sum has more variance than the sum.
-    """
-    variance, largest = running_noise(at)
-    if not low.any():
-        return at.strategy.noise.reach(lines * variance[high], largest[high] + 0 * lines, confidence)
-    deviation, largest = np.append(0.0, np.sqrt(variance)), np.append(0.0, largest)
-    fit = fit_of(at)
-    up_to = np.append(0.0, np.cumsum(np.broadcast_to(fit.leaves * at.above_discrete, fit.size)))
-    together = np.minimum((deviation[high + 1] + deviation[low]) ** 2, up_to[high + 1] - up_to[low])
-    part = np.minimum(largest[high + 1] + largest[low], np.sqrt(together / 2))
-    return at.strategy.noise.reach(lines * together, part + 0 * lines, confidence)
-
-
-def largest_reach(at: Scaled, confidence: Fraction, *, ranges: bool) -> float:
-    """A distance that every running count, or every range, keeps from the truth with the given confidence."""
-    variance, largest = running_noise(at)
-    factor = 2 if ranges else 1
-    worst = np.array([factor**2 * float(variance.max())])
-    return math.ceil(float(at.strategy.noise.reach(worst, np.array([factor * float(largest.max())]), confidence)[0]))
-
-
 # -- variances of all running counts from above, for attributes too long for the exact ones --------------
 
 
@@ -476,24 +437,24 @@ class Hierarchical(Mechanism):
     """Noise on single values, the first query, and on smoothed counts of several widths."""
 
     name = "hierarchical"
+    answers = (
+        RunningCounts,
+        EveryRange,
+        ListedRanges,
+    )
     words = "noise on counts and smoothed counts"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Smoothed counts for a question about an ordered attribute whose secrets are all values, or near ones."""
-        if not isinstance(query.reading(policy.domain), RunningCounts | EveryRange | ListedRanges):
-            return
         *by, last = table = query.table(policy.domain)
         attribute = policy.domain[last.name]
         graph = policy.graph.factor_of(last.name).graph
         if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within):
             return
-        totals = LinearQuery(One(), tuple(by))
-        known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
+        _, exact, known = exact_totals(tuple(by), table, policy)
         # without known totals somebody may appear in a group: that moves all running sums, but only one bin a width
         far = attribute.size - 1
         near = min(graph.reach, far) if isinstance(graph, Within) and known else far
-        free = free_totals(table, policy)
-        exact = (totals, *(one for one in free if one != totals)) if known else free
         # where counts are known already, a neighbour may differ in records that moved far
         reaches = (near, far) if policy.graph.known and near < far else (near,)
         laws = (LAPLACE, GAUSSIAN) if policy.delta else (LAPLACE,)
@@ -509,7 +470,12 @@ class Hierarchical(Mechanism):
         return math.sqrt(_mean_variance(query, at))
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
-        return largest_reach(at, confidence, ranges=isinstance(query.reading(at.domain), EveryRange | ListedRanges))
+        variance, largest = running_noise(at)
+        factor = 2 if isinstance(query.reading(at.domain), EveryRange | ListedRanges) else 1
+        worst = np.array([factor**2 * float(variance.max())])
+        return math.ceil(
+            float(at.strategy.noise.reach(worst, np.array([factor * float(largest.max())]), confidence)[0])
+        )
 
     @staticmethod
     def widths(at: Scaled) -> list[int]:
@@ -544,13 +510,23 @@ class Hierarchical(Mechanism):
         moved = fit_of(at).covariance_times(weights.reshape(-1, at.shape[-1]))
         return tuple(part.reshape(len(weights), -1) for part in parts_of(at, moved))
 
-    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        return sum_reach(at, mask, confidence)
-
     def box_reach(self, at: Scaled, low: Ends, high: Ends, confidence: Fraction) -> Floats:
-        lines = np.asarray(math.prod(lengths(low[:-1], high[:-1])))
+        """Quick, and not the shortest.
+
+        Why   deviations of a difference add up at most. And least squares has the least variance of all linear
+              estimates without bias, so no more than the sum of the single values; no part of a sum has more variance
+              than the sum.
+        """
+        lines, law = np.asarray(math.prod(lengths(low[:-1], high[:-1]))), at.strategy.noise
         first, last = np.broadcast_arrays(low[-1], high[-1])
-        return range_reach(at, first, last, lines, confidence)
+        variance, largest = running_noise(at)
+        if not first.any():
+            return law.reach(lines * variance[last], largest[last] + 0 * lines, confidence)
+        deviation, largest, fit = np.append(0.0, np.sqrt(variance)), np.append(0.0, largest), fit_of(at)
+        up_to = np.append(0.0, np.cumsum(np.broadcast_to(fit.leaves * at.above_discrete, fit.size)))
+        together = np.minimum((deviation[last + 1] + deviation[first]) ** 2, up_to[last + 1] - up_to[first])
+        part = np.minimum(largest[last + 1] + largest[first], np.sqrt(together / 2))
+        return law.reach(lines * together, part + 0 * lines, confidence)
 
 
 HIERARCHICAL = Hierarchical()

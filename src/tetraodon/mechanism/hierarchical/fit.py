@@ -1,15 +1,4 @@
-"""Least squares over counts, smoothed bins and running sums, in near-linear time.
-
-Measured are the counts x themselves, with variance `leaves`, and at some widths w the bins of `Hats` or the running
-sums of `Ramps`. Running sums at width w are averages of w running counts, bins are differences of neighbouring
-running sums, and the running sums of a width are averages of those of any width that divides it. So with
-
-    m_w     the running sums at width w, for every width measured,
-    pull    what the coarse measurements ask of the finest bins, in multiples of `leaves`,
-
-the normal equations only ever link neighbours and a running sum with its parts: a sparse system, about twice
-as long as the finest level. The counts then follow as x = measured + (bins' transpose) pull.
-"""
+"""Least squares over the counts of an attribute: smoothed bins and running sums, bumps, kernels, any weighted sums."""
 
 from __future__ import annotations
 
@@ -23,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import QueryError
-from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.query.smooth import SmoothRunning, SmoothSums, lowest_of, overlaps_of
 
 # -- a known total ----------------------------------------------------------------------------------
@@ -31,14 +20,14 @@ from tetraodon.query.smooth import SmoothRunning, SmoothSums, lowest_of, overlap
 
 @dataclass(frozen=True, eq=False)
 class LinearFit(ABC):
-    """The linear estimate with the least variance from noisy numbers, and from the sum of all values where `total` is 0
-    rather than None. Tables are rows.
+    """The linear estimate with the least variance from noisy numbers, and from the sum of all values where that is
+    known, or measured by itself. Tables are rows.
     """
 
     @property
     @abstractmethod
     def total(self) -> float | None:
-        """The variance of a known total: 0, or None where it is not known."""
+        """The variance of the total: 0 where it is known, None where it was not measured."""
 
     @abstractmethod
     def free_times(self, rows: Floats) -> Floats:
@@ -55,13 +44,13 @@ class LinearFit(ABC):
 
     def covariance_times(self, rows: Floats) -> Floats:
         """Cov(x) f for every row f."""
-        return self._with_sums(self.free_times(rows), None if self.total is None else np.zeros(len(rows)))
+        return self._with_sums(self.free_times(rows), np.zeros(len(rows)))
 
     def _with_sums(self, found: Floats, sums: Floats | None) -> Floats:
-        """The same rows, changed by multiples of `ones` so that they have given sums."""
-        if sums is None:
+        """The same rows, changed by multiples of `ones` towards sums that are as well known as the total."""
+        if sums is None or self.total is None:
             return found
-        return np.asarray(found + np.outer((sums - found.sum(axis=1)) / self.ones.sum(), self.ones))
+        return np.asarray(found + np.outer((sums - found.sum(axis=1)) / (self.ones.sum() + self.total), self.ones))
 
 
 # -- banded -----------------------------------------------------------------------------------------
@@ -289,9 +278,16 @@ class Level:
 
 
 @dataclass(frozen=True)
-class SmoothFit:
-    """The linear estimate with the least variance. `total` is the variance of the number of records: 0 when it is
-    known, None when it was not measured by itself.
+class SmoothFit(LinearFit):
+    """Counts of single values, with variance `leaves`, and at some widths the bins of `Hats` or the sums of `Ramps`.
+
+    Widths divide each other, so that bins of any width are sums of those of the finest; and running sums, each less the
+    one before, are bins with correlated noise. With h = H x the finest bins, M h all that was measured of them and N
+    the covariance of its noise over `leaves`,
+
+        Cov(x) = leaves (1 - H'M' S^-1 M H),    S = M H H' M' + N,
+
+    before a total is used: a sparse system, about as long as there are bins.
     """
 
     size: int
@@ -311,58 +307,50 @@ class SmoothFit:
 
         Pre   the last axis of everything but `total` runs along the attribute; all others agree.
         """
-        right = self._right(leaves.T, {w: b.T for w, b in bins.items()}, {w: r.T for w, r in running.items()}, total)
-        pull = self._solver.solve(right)[: self._hats.shape[0]]
-        return np.asarray(leaves + (self._hats.T @ pull).T)
+        given = []
+        for level in self.levels:
+            given += [] if level.bins is None else [bins[level.width]]
+            given += [] if level.running is None else [np.diff(running[level.width], axis=-1, prepend=0.0)]
+        rows = self._measured[0] @ self._hats
+        pull = self._solver.solve(np.concatenate(given, axis=-1).T - rows @ leaves.T)
+        return self._with_sums(leaves + (rows.T @ pull).T, total)
 
-    def covariance_times(self, functionals: Floats) -> Floats:
-        """Cov(x) f for every row f: how the errors of all counts go with the error of f x.
-
-        Why   the estimate moves by Cov(x) / leaves when the measured counts move ([HMD14] leaves this inference open).
-              For more rows than there are counts it is quicker to write the covariance out, and for many rows, to know
-              what the finest bins ask of each other.
+    def free_times(self, rows: Floats) -> Floats:
+        """For more rows than there are counts it is quicker to write the covariance out, and for many rows, to know
+        what the finest bins ask of each other ([HMD14] leaves this inference open).
         """
-        if len(functionals) > self.size <= WRITTEN_OUT:
-            return np.asarray(functionals @ self._covariance)
-        if self._hats.shape[0] <= min(MOST_KNOTS, PULLED * len(functionals)):
-            pull = self._pulls @ (self._hats @ functionals.T)
-            return np.asarray(self.leaves * (functionals + (self._hats.T @ pull).T))
-        nothing = np.zeros(len(functionals))
-        return self.leaves * self.counts(functionals, {}, {}, nothing)
+        if len(rows) > self.size <= WRITTEN_OUT:
+            return np.asarray(rows @ self._free)
+        bins = self._hats @ rows.T
+        pull = self._pulls @ bins if len(bins) <= min(MOST_KNOTS, PULLED * len(rows)) else self._pull(bins)
+        return np.asarray(self.leaves * (rows - (self._hats.T @ pull).T))
 
     @cached_property
-    def _covariance(self) -> Floats:
-        return self.covariance_times(np.eye(self.size))
+    def ones(self) -> Floats:
+        return np.asarray(self.free_times(np.ones((1, self.size)))[0])
+
+    @cached_property
+    def _free(self) -> Floats:
+        return self.free_times(np.eye(self.size))
 
     def running_variances(self, positions: Ints) -> Floats:
         """Variances of the running counts at given codes.
 
         Why   for many codes, it is quicker to know what the finest bins ask of each other than to solve for each code.
         """
-        ends, knots = np.asarray(positions), self._hats.shape[0]
+        ends, knots, width = np.asarray(positions), self._hats.shape[0], self.levels[0].width
         if knots < len(ends) and knots <= MOST_KNOTS:
-            forms = prefix_forms(self._pulls, ends, self.levels[0].width)
-            return np.maximum(self.leaves * (ends + 1 + forms), 0.0)
-        out = np.empty(len(ends))
-        together = max(1, min(64, NUMBERS // self._matrix.shape[0]))
-        for start in range(0, len(ends), together):
-            part = ends[start : start + together]
-            bins = prefix_bins(part, self.levels[0].width, self._hats.shape[0])
-            pull = self._solver.solve(self._right_of_bins(bins))[: len(bins)]
-            out[start : start + together] = self.leaves * (part + 1 + np.einsum("ij,ij->j", bins, pull))
-        return np.maximum(out, 0.0)
-
-    @cached_property
-    def _pulls(self) -> Floats:
-        """What the finest bins ask of each other: the part of the inverse that belongs to them."""
-        knots = self._hats.shape[0]
-        found = np.empty((knots, knots))
-        for start in range(0, knots, 64):
-            right = np.eye(knots, min(64, knots - start), -start)
-            found[:, start : start + 64] = self._solver.solve(self._right_of_bins(right))[:knots]
-        return found
-
-    # -- the sparse system ---------------------------------------------------------------------
+            told = prefix_forms(self._pulls, ends, width)
+        else:
+            told, together = np.empty(len(ends)), max(1, min(64, NUMBERS // self._measured[0].shape[0]))
+            for start in range(0, len(ends), together):
+                part = slice(start, start + together)
+                bins = prefix_bins(ends[part], width, knots)
+                told[part] = np.einsum("ij,ij->j", bins, self._pull(bins))
+        found = self.leaves * (ends + 1 - told)
+        if self.total is not None:
+            found -= np.cumsum(self.ones)[ends] ** 2 / (self.ones.sum() + self.total)
+        return np.maximum(found, 0.0)
 
     def steps(self, width: int) -> int:
         """How many running sums there are at a width."""
@@ -373,93 +361,41 @@ class SmoothFit:
         return hats_matrix(self.size, self.levels[0].width)
 
     @cached_property
+    def _measured(self) -> tuple[Any, Any]:
+        """M and N."""
+        from scipy import sparse
+
+        rows, noise = [], []
+        for level in self.levels:
+            bins = hats_matrix(self._hats.shape[0], level.width // self.levels[0].width)
+            if level.bins is not None:
+                rows.append(bins)
+                noise.append(level.bins / self.leaves * sparse.identity(bins.shape[0]))
+            if level.running is not None:
+                steps = bins.shape[0] - 1
+                less = sparse.diags([1.0, -1.0], [0, -1], shape=(steps, steps))
+                rows.append(bins[:-1])
+                noise.append(level.running / self.leaves * (less @ less.T))
+        return sparse.vstack(rows, format="csr"), sparse.block_diag(noise)
+
+    @cached_property
     def _solver(self) -> Any:
         from scipy.sparse.linalg import splu
 
-        return splu(self._matrix)
+        rows, noise = self._measured
+        return splu((rows @ (self._hats @ self._hats.T) @ rows.T + noise).tocsc())
+
+    def _pull(self, bins: Floats) -> Floats:
+        """M' S^-1 M times columns of bins."""
+        rows = self._measured[0]
+        return np.asarray(rows.T @ self._solver.solve(rows @ bins))
 
     @cached_property
-    def _rows(self) -> tuple[Any, Floats]:
-        """What is measured of running sums and the total, as rows over the running sums of every level and the total,
-        and how precisely, in multiples of the precision of a count: at other units the system may look singular.
-        """
-        from scipy import sparse
-
-        rows, precise = [], []
-        for place, level in enumerate(self.levels):
-            steps = self.steps(level.width)
-            difference, end = _differences(steps)
-            if level.bins is not None:
-                rows.append(self._placed({place: difference, -1: end}))
-                precise.append(np.full(steps + 1, self.leaves / level.bins))
-            if level.running is not None:
-                rows.append(self._placed({place: sparse.identity(steps)}))
-                precise.append(np.full(steps, self.leaves / level.running))
-        if self.total:
-            rows.append(self._placed({-1: sparse.csr_matrix([[1.0]])}))
-            precise.append(np.array([self.leaves / self.total]))
-        return sparse.vstack(rows, format="csr"), np.concatenate(precise)
-
-    def _placed(self, blocks: Mapping[int, Any]) -> Any:
-        """Rows over the running sums of every level and the total, given the blocks that are not zero, by place."""
-        from scipy import sparse
-
-        sizes = [*(self.steps(level.width) for level in self.levels), 1]
-        height = next(iter(blocks.values())).shape[0]
-        found = {place % len(sizes): block for place, block in blocks.items()}
-        return sparse.hstack([found.get(place, sparse.csr_matrix((height, n))) for place, n in enumerate(sizes)])
-
-    @cached_property
-    def _system(self) -> Any:
-        """Unknowns: pull, the running sums of every level, the total, and multipliers that tie levels together."""
-        from scipy import sparse
-
-        rows, precise = self._rows
-        difference, end = _differences(self.steps(self.levels[0].width))
-        finest = self._placed({0: difference, -1: end})
-        ties = [sparse.csr_matrix((0, rows.shape[1]))]
-        for place, (below, level) in enumerate(pairwise(self.levels), start=1):
-            average, beyond = _averages(self.steps(below.width), level.width // below.width)
-            ties.append(self._placed({place - 1: average, place: -sparse.identity(average.shape[0]), -1: beyond}))
-        tied = sparse.vstack(ties)
-        normal = rows.T @ sparse.diags(precise) @ rows
-        blocks = [[-(self._hats @ self._hats.T), finest, None], [finest.T, normal, tied.T], [None, tied, None]]
-        return sparse.bmat(blocks, format="csc")
-
-    @property
-    def _unknown(self) -> Bools:
-        """Which of the unknowns of the system are: all but a total that is known."""
-        unknown = np.ones(self._system.shape[0], np.bool_)
-        unknown[self._hats.shape[0] + self._rows[0].shape[1] - 1] = self.total != 0
-        return unknown
-
-    @cached_property
-    def _matrix(self) -> Any:
-        return self._system[self._unknown][:, self._unknown]
-
-    def _right_of_bins(self, bins: Floats) -> Floats:
-        right = np.zeros((self._matrix.shape[0], bins.shape[1]))
-        right[: len(bins)] = bins
-        return right
-
-    def _right(
-        self, leaves: Floats, bins: Mapping[int, Floats], running: Mapping[int, Floats], total: Floats
-    ) -> Floats:
-        """The right sides: a column for each row of measurements."""
-        rows, precise = self._rows
-        measured = []
-        for level in self.levels:
-            steps = self.steps(level.width)
-            for variance, given, many in ((level.bins, bins, steps + 1), (level.running, running, steps)):
-                if variance is not None:
-                    measured.append(given.get(level.width, np.zeros((many, leaves.shape[1]))))
-        measured += [total[None, :]] if self.total else []
-        knots, ties = self._hats.shape[0], self._system.shape[0] - self._hats.shape[0] - rows.shape[1]
-        seen = rows.T @ (precise[:, None] * np.concatenate(measured))
-        right = np.concatenate([self._hats @ leaves, seen, np.zeros((ties, leaves.shape[1]))])
-        if self.total == 0:
-            right -= self._system[:, [knots + rows.shape[1] - 1]] @ total[None, :]
-        return np.asarray(right[self._unknown])
+    def _pulls(self) -> Floats:
+        """What the finest bins ask of each other: M' S^-1 M."""
+        knots = self._hats.shape[0]
+        parts = [self._pull(np.eye(knots, min(64, knots - start), -start)) for start in range(0, knots, 64)]
+        return np.concatenate(parts, axis=1)
 
 
 def prefix_bins(positions: Ints, width: int, rows: int) -> Floats:
@@ -515,26 +451,6 @@ def hats_matrix(size: int, width: int) -> Any:
     rows = np.concatenate([k, k[inner] + 1])
     values = np.concatenate([1 - r / width, r[inner] / width])
     return sparse.csr_matrix((values, (rows, np.concatenate([code, code[inner]]))), (-(-(size - 1) // width) + 1, size))
-
-
-def _differences(steps: int) -> tuple[Any, Any]:
-    """Bins from running sums, and where the total enters: in the last bin."""
-    from scipy import sparse
-
-    ones = np.ones(steps)
-    difference = sparse.diags([ones, -ones], [0, -1], shape=(steps + 1, steps), format="csr")
-    return difference, sparse.csr_matrix(([1.0], ([steps], [0])), (steps + 1, 1))
-
-
-def _averages(steps: int, times: int) -> tuple[Any, Any]:
-    """Running sums of a width from those of a finer one; beyond the last, a running sum is the total."""
-    from scipy import sparse
-
-    place = np.arange(steps)
-    coarse = -(-steps // times)
-    average = sparse.csr_matrix((np.full(steps, 1 / times), (place // times, place)), (coarse, steps))
-    beyond = sparse.csr_matrix(([(coarse * times - steps) / times], ([coarse - 1], [0])), (coarse, 1))
-    return average, beyond
 
 
 def levels_of(bins: Sequence[tuple[int, float]], running: Sequence[tuple[int, float]]) -> tuple[Level, ...]:

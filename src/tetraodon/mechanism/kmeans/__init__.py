@@ -17,8 +17,9 @@ from tetraodon.mechanism.one_scale import Direct
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
-from tetraodon.query.kinds import KMeans, Query
+from tetraodon.query.kmeans import KMeans
 from tetraodon.query.linear import LinearQuery
+from tetraodon.query.query import Query
 from tetraodon.query.soft_bins import Product, Soft
 
 STARTS, ROUNDS = 10, 25
@@ -29,6 +30,7 @@ class SynopsisTable(Direct):
     """Noise on a table of soft bins, to be clustered."""
 
     name = "synopsis"
+    answers = (KMeans,)
     words = "noise on soft bins, then clustered"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
@@ -36,8 +38,7 @@ class SynopsisTable(Direct):
 
         Why   Lloyd's steps with noise would need the data again after every step; a table is measured once.
         """
-        if not isinstance(query, KMeans):
-            return
+        assert isinstance(query, KMeans)
         found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="table")
         if found.synopsis is None:
             raise Refused("the budget is too small to learn any clusters", fix="give it more budget, or a larger share")

@@ -17,9 +17,9 @@ from sqlglot import exp
 from tetraodon.domain import Attribute, Categories, Dates
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
-from tetraodon.query.condition.nodes import OWN, ROW, Constant, Reading, condition_sql, number_sql
+from tetraodon.query.condition.nodes import OWN, ROW, Logical, Numeric, Outside, Reading
 from tetraodon.query.condition.syntax import CASTS, NO_CAST, SIGN_OF, SUBQUERY_PARTS, Names, require_offered
-from tetraodon.query.condition.values import Day, Nothing, Plain, Ratio, Span, Value, Words, like_regex, values_of
+from tetraodon.query.condition.values import Day, Plain, Value, Words, like_regex, measured, values_of
 
 # -- joining ----------------------------------------------------------------------------------------
 # Joins with public tables: what is asked of their columns, as conditions on the record alone.
@@ -156,13 +156,17 @@ def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
             fix="compare attributes, or declare the table as `public` of a view",
         )
     places: set[int] = set()
+    sides: list[Outside] = []
 
     def side(part: Any) -> str:
         if isinstance(part, exp.Subquery):
             return f"({_written(part.this, names, places)})"
         found = value(part)
         places.update(place for place, _ in found.sizes)
-        return value_sql(found)
+        if isinstance(found, Plain):
+            return f"{ROW}.a{found.place}"
+        sides.append(_outside(found))
+        return f"{ROW}.v{len(sides) - 1}"
 
     match node:
         case exp.Exists():
@@ -173,29 +177,23 @@ def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
         case _:
             sql = f"{side(node.this)} {SIGN_OF[type(node)]} {side(node.expression)}"
     shape = names.domain.shape
-    return Reading(sql, tuple((place, shape[place]) for place in sorted(places)))
+    return Reading(sql, tuple((place, shape[place]) for place in sorted(places)), tuple(sides))
 
 
-def value_sql(value: Value) -> str:
-    """A part of a condition as SQL, to be compared with what a public table holds."""
+def _outside(value: Value) -> Outside:
+    """A part of a condition that is compared with what a public table holds."""
     match value:
-        case Plain(_, place):
-            return f"{ROW}.a{place}"
-        case Ratio(over, under):
-            return (
-                number_sql(over)
-                if under == Constant(1)
-                else f"(CAST({number_sql(over)} AS DOUBLE) / {number_sql(under)})"
-            )
-        case Words(words, place):
-            texts = ", ".join("NULL" if word is None else str(exp.Literal.string(word).sql("duckdb")) for word in words)
-            return f"(CAST([{texts}] AS VARCHAR[]))[{'1' if place is None else f'{ROW}.c{place} + 1'}]"
+        case Numeric():
+            return Outside("number", value)
+        case Words(words):
+            texts = tuple(dict.fromkeys(word for word in words if word is not None))
+            return Outside("text", measured(value, texts.index), texts)
         case Day(days):
-            return f"(DATE '0001-01-01' + CAST({number_sql(days)} - 1 AS INTEGER))"
-        case Span() | Nothing():
-            raise QueryError("this is not compared with a subquery", fix="compare an attribute with it")
+            return Outside("day", days)
+        case Logical():
+            return Outside("truth", value)
         case _:
-            return condition_sql(value)
+            raise QueryError("this is not compared with a subquery", fix="compare an attribute with it")
 
 
 def _written(select: Any, names: Names, places: set[int]) -> str:

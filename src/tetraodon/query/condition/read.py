@@ -25,11 +25,13 @@ from tetraodon.query.condition.nodes import (
     Constant,
     Lookup,
     Negation,
-    Operation,
+    Number,
     Truth,
-    Whole,
+    call,
     cells_where,
+    denominator,
     is_one,
+    listed,
     together,
 )
 from tetraodon.query.condition.public_tables import reading
@@ -44,21 +46,20 @@ from tetraodon.query.condition.syntax import (
     quoted,
     require_offered,
 )
-from tetraodon.query.condition.values import Day, Nothing, Plain, Ratio, Span, Value, Words, number_in, words_in
+from tetraodon.query.condition.values import Day, Nothing, Plain, Span, Value, Words, number_in, words_in
 
 CELL_LIMIT = 20_000_000
-OPERATIONS: Final[dict[type[exp.Expression], Callable[[Ratio, Ratio], Ratio]]] = {
-    exp.Mul: values.multiplied,
-    exp.Div: values.divided,
-    exp.IntDiv: values.cut_off,
-    exp.Mod: lambda left, right: values.added(left, right, "%"),
-    exp.Pow: values.power,
-}
-NUMERIC: Final[dict[type[exp.Expression], Callable[[Ratio], Ratio]]] = {
-    exp.Neg: values.negative,
-    exp.Abs: values.absolute,
-    exp.Floor: values.floor,
-    exp.Ceil: lambda one: values.negative(values.floor(values.negative(one))),
+FUNCTION_OF: Final[dict[type[exp.Expression], str]] = {
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "//",
+    exp.Mod: "%",
+    exp.Neg: "negative",
+    exp.Abs: "abs",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Least: "least",
+    exp.Greatest: "greatest",
 }
 CASED: Final[dict[type[exp.Expression], Callable[[str], str]]] = {exp.Lower: str.lower, exp.Upper: str.upper}
 DATE_PARTS: Final[dict[str, Callable[[dt.date], int]]] = {
@@ -134,7 +135,7 @@ class _Checker:
             return together(kind is exp.And, [self.truth(part) for part in node.flatten(unnest=False)])
         return values.truth_in(self.value(node))
 
-    def number(self, node: Any) -> Ratio:
+    def number(self, node: Any) -> Number:
         return number_in(self.value(node))
 
     def words(self, node: Any) -> Words:
@@ -143,10 +144,9 @@ class _Checker:
     def value(self, node: Any) -> Value:
         self._require_offered(node)
         kind = type(node)
-        if kind in OPERATIONS:
-            return OPERATIONS[kind](self.number(node.this), self.number(node.expression))
-        if kind in NUMERIC:
-            return NUMERIC[kind](self.number(node.this))
+        if kind in FUNCTION_OF:
+            more = [node.expression] if isinstance(node, exp.Binary) else node.expressions
+            return call(FUNCTION_OF[kind], *map(self.number, (node.this, *more)))
         if kind in CASED:
             return values.mapped(self.words(node.this), CASED[kind])
         if (
@@ -183,7 +183,7 @@ class _Checker:
             case exp.Null():
                 return Nothing()
             case exp.Literal():
-                return Words((node.this,)) if node.is_string else values.number(values.read_number(node.this))
+                return Words((node.this,)) if node.is_string else Constant(values.read_number(node.this))
             case exp.Column():
                 place = self.names.column(node)
                 return Plain(self.names.domain.attributes[place], place)
@@ -193,14 +193,14 @@ class _Checker:
     def _called(self, node: Any) -> Value:
         """The value of a function."""
         match node:
-            case exp.Least() | exp.Greatest():
-                parts = [self.number(part) for part in (node.this, *node.expressions)]
-                return values.extreme(parts, isinstance(node, exp.Greatest))
+            case exp.Pow():
+                return values.step("power", self.number(node.this), self.number(node.expression))
             case exp.Round():
                 decimals = node.args.get("decimals")
-                return values.rounded(self.number(node.this), None if decimals is None else self.number(decimals))
+                times = Constant(0) if decimals is None else self.number(decimals)
+                return values.step("round", self.number(node.this), times)
             case exp.Length():
-                return Ratio(values.measured(self.words(node.this), len))
+                return values.measured(self.words(node.this), len)
             case exp.Substring():
                 return self._substring(node)
             case exp.DPipe():
@@ -243,20 +243,20 @@ class _Checker:
 
     def _sum(self, node: Any) -> Value:
         left, right = self.value(node.this), self.value(node.expression)
-        sign: Operation = "+" if isinstance(node, exp.Add) else "-"
+        sign = "+" if isinstance(node, exp.Add) else "-"
         if sign == "+" and isinstance(left, Span):
             left, right = right, left
         if not _is_date(left):
-            return values.added(number_in(left), number_in(right), sign)
-        days = Ratio(values.day_in(left).days)
+            return call(sign, number_in(left), number_in(right))
+        days = values.day_in(left).days
         if _is_date(right):
             if sign == "+":
                 raise QueryError("two dates are added up", fix="add a number of days to a date")
-            return values.added(days, Ratio(values.day_in(right).days), "-")
+            return call("-", days, values.day_in(right).days)
         more = right.days if isinstance(right, Span) else number_in(right)
-        if more.under != Constant(1):
+        if denominator(more) != 1:
             raise QueryError("a date is moved by a part of a day", fix="add a whole number of days")
-        return Day(values.added(days, more, sign).over)
+        return Day(call(sign, days, more))
 
     def _is(self, node: Any) -> Truth:
         attributes = [name.lower() for name in self.names.domain.names]
@@ -284,7 +284,7 @@ class _Checker:
             words, pattern, escape = values.mapped(words, str.lower), pattern.lower(), escape.lower()
         alike = values.like([word or "" for word in words.words], pattern, escape)
         found = tuple(None if word is None else int(yes) for word, yes in zip(words.words, alike, strict=True))
-        match = is_one(_for_each(found, words.place))
+        match = is_one(Constant(found[0]) if words.place is None else Lookup(words.place, found))
         return Negation(match) if node.args.get("negate") else match
 
     def _literal(self, node: Any, function: str) -> str:
@@ -307,8 +307,9 @@ class _Checker:
 
     def _substring(self, node: Any) -> Value:
         given = [node.args[part] for part in ("start", "length") if node.args.get(part) is not None]
-        ends = [self.number(part).constant for part in given]
-        whole = [int(end) for end in ends if end is not None and end.denominator == 1 and end >= 0]
+        ends = [self.number(part) for part in given]
+        known = [Fraction(end.number) for end in ends if isinstance(end, Constant) and end.number is not None]
+        whole = [int(end) for end in known if end.denominator == 1 and end >= 0]
         if not whole or len(whole) != len(ends) or whole[0] < 1:
             fix = "write it as substring(name, 1, 3), with whole numbers"
             raise QueryError("this substring is not offered", fix=fix)
@@ -330,22 +331,22 @@ def _same(left: Value, right: Value) -> Truth:
     return together(False, [together(True, missing), equal])
 
 
-def _date_part(part: str, value: Value) -> Ratio:
+def _date_part(part: str, value: Value) -> Number:
     if part not in DATE_PARTS:
         raise QueryError(f"`{part}` of a date is not offered", fix=f"use one of: {', '.join(DATE_PARTS)}")
     days, of = values.day_in(value).days, DATE_PARTS[part]
     if len(days.sizes) > 1:
         raise QueryError("a date comes from several attributes", fix="take parts of one attribute's dates")
     place, size = next(iter(days.sizes), (None, 1))
-    found = (None if day is None else of(values.date_at(day)) for day in values.listed(Ratio(days), place, size))
-    return Ratio(_for_each(tuple(found), place))
+    found = tuple(None if day is None else of(values.date_at(day)) for day in listed(days, place, size))
+    return Constant(found[0]) if place is None else Lookup(place, found)
 
 
 def _interval(node: Any) -> Span:
     unit = node.args["unit"].name.lower().rstrip("s") if node.args.get("unit") is not None else ""
     if unit not in ("day", "week") or not isinstance(node.this, exp.Literal):
         raise QueryError("this interval is not offered", fix="write it as interval 3 day")
-    return Span(values.number(values.read_number(node.this.this) * (7 if unit == "week" else 1)))
+    return Span(Constant(values.read_number(node.this.this) * (7 if unit == "week" else 1)))
 
 
 def _cast(to: Any, value: Value, careful: bool) -> Value:
@@ -359,31 +360,31 @@ def _cast(to: Any, value: Value, careful: bool) -> Value:
         case "DATE":
             if not said:
                 return values.day_in(value)
-            days = _said(words_in(value), lambda word: Fraction(values.day_in(Words((word,))).days.bound), careful)
-            return Day(days.over)
+            return Day(_said(words_in(value), _day, careful))
         case "BOOLEAN":
             return values.truth_in(value)
         case "INT" | "BIGINT" | "DOUBLE" | "FLOAT" | "DECIMAL" as kind:
             found = _said(words_in(value), values.read_number, careful) if said else number_in(value)
-            return values.rounded(found) if kind in ("INT", "BIGINT") else found
+            return call("round", found, Constant(0)) if kind in ("INT", "BIGINT") else found
         case _:
             raise QueryError(NO_CAST, fix=CASTS)
 
 
-def _said(words: Words, read: Callable[[str], Fraction], careful: bool) -> Ratio:
+def _day(word: str) -> Fraction:
+    day = values.day_in(Words((word,))).days
+    assert isinstance(day, Constant)
+    return Fraction(day.number or 0)
+
+
+def _said(words: Words, read: Callable[[str], Fraction], careful: bool) -> Number:
     """The numbers that texts say; where one says none, NULL if that is allowed."""
-    found: list[Fraction | None] = []
-    for word in words.words:
+
+    def number(word: str) -> Fraction | None:
         try:
-            found.append(None if word is None else read(word))
+            return read(word)
         except QueryError:
-            if not careful:
-                raise QueryError("a value cannot be converted", fix="use try_cast, or compare the words") from None
-            found.append(None)
-    under = math.lcm(1, *(one.denominator for one in found if one is not None))
-    numbers = tuple(None if one is None else int(one * under) for one in found)
-    return Ratio(_for_each(numbers, words.place), Constant(under))
+            if careful:
+                return None
+            raise QueryError("a value cannot be converted", fix="use try_cast, or compare the words") from None
 
-
-def _for_each(numbers: tuple[int | None, ...], place: int | None) -> Whole:
-    return Constant(numbers[0]) if place is None else Lookup(place, numbers)
+    return values.measured(words, number)

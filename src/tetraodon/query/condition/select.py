@@ -11,11 +11,21 @@ from sqlglot import exp
 
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats
-from tetraodon.query.condition.nodes import Codes, Constant, Negation, Reader, Truth, evaluate, numbers, together
+from tetraodon.query.condition.nodes import (
+    Codes,
+    Negation,
+    Number,
+    Reader,
+    Truth,
+    denominator,
+    evaluate,
+    numbers,
+    together,
+)
 from tetraodon.query.condition.public_tables import Joined, PublicColumn, joined, public_column
 from tetraodon.query.condition.read import checked, read_condition, read_value
 from tetraodon.query.condition.syntax import Names, bare, is_select, one_select, quoted, source_of
-from tetraodon.query.condition.values import Plain, Ratio, number_in, unknown
+from tetraodon.query.condition.values import Plain, number_in, unknown
 
 Kind: TypeAlias = Literal["count", "sum", "avg", "distinct"]
 FIX: Final = "ask for count(*), count(x), count(distinct x), sum(x) or avg(x)"
@@ -30,7 +40,7 @@ class AskedNumber:
 
     kind: Kind
     name: str
-    number: Ratio | None = None
+    number: Number | None = None
     known: Truth | None = None
 
     @property
@@ -44,8 +54,8 @@ class AskedNumber:
         if self.number is None:
             here = np.array(True) if self.known is None else evaluate(self.known, codes, reader)[0]
             return np.ones(here.shape), here
-        (above, sure), (below, _) = (numbers(part, codes, reader) for part in (self.number.over, self.number.under))
-        return np.asarray(above, np.float64) / np.where(sure, np.asarray(below, np.float64), 1.0), np.asarray(sure)
+        found = numbers(self.number, codes, reader)
+        return np.asarray(found.over, np.float64) / np.asarray(found.under, np.float64), np.asarray(found.known)
 
 
 @dataclass(frozen=True)
@@ -244,7 +254,7 @@ def _aggregate(part: Any, name: str, names: Names) -> AskedNumber:
     if not distinct:
         always = isinstance(value, Plain) and not value.attribute.separate
         return AskedNumber("count", name, known=None if always else Negation(unknown(value)))
-    number = Ratio(value.code) if isinstance(value, Plain) else number_in(value)
-    if not isinstance(number.under, Constant):
+    number = value.code if isinstance(value, Plain) else number_in(value)
+    if denominator(number) is None:
         raise QueryError("the values of a quotient are not told apart", fix="count the distinct values of an attribute")
     return AskedNumber("distinct", name, number)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
-import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
 from typing import ClassVar, Final, TypeAlias, assert_never
@@ -21,213 +19,48 @@ from tetraodon.exact.arrays import Bools
 from tetraodon.exact.rational import decimal_text
 from tetraodon.query.condition.nodes import (
     Always,
-    Arithmetic,
     Choice,
     Code,
     Constant,
-    Extreme,
-    Junction,
+    Logical,
     Lookup,
-    Negation,
+    Number,
     NumberComparison,
-    Operation,
-    Reading,
+    Numeric,
     Sign,
     Sizes,
     Truth,
     Unknown,
-    Whole,
     as_number,
+    call,
     is_one,
+    listed,
     numbers,
 )
 
 # -- numbers ----------------------------------------------------------------------------------------
-# Exact numbers in conditions: every one is a whole number over another, so that nothing is ever rounded.
 
-FOLDED: Final[dict[Operation, Callable[[int, int], int]]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    "%": lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
-}
 TURNED: Final[dict[Sign, Sign]] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-ONE: Final = Constant(1)
 POWERS = 16
 """The largest exponent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """`over` / `under`, where `under` is above 0, and unknown only where `over` is."""
-
-    over: Whole
-    under: Whole = ONE
-
-    @property
-    def sizes(self) -> Sizes:
-        return self.over.sizes | self.under.sizes
-
-    @property
-    def constant(self) -> Fraction | None:
-        """Its value, if it is the same for every record."""
-        if isinstance(self.over, Constant) and isinstance(self.under, Constant) and self.over.number is not None:
-            return Fraction(self.over.number, self.under.number)
-        return None
+STEPS: Final = {"power": "power", "round": "rounding"}
 
 
-def number(value: Fraction | int) -> Ratio:
-    """A number that is always the same."""
-    exact = Fraction(value)
-    return Ratio(Constant(exact.numerator), Constant(exact.denominator))
+def step(name: str, one: Number, times: Number) -> Number:
+    """A number raised to a power, or rounded to some decimals: `times` is a constant, and not a large one."""
+    count = Fraction(times.number) if isinstance(times, Constant) and times.number is not None else None
+    if count is None or count.denominator != 1 or not 0 <= count <= POWERS:
+        raise QueryError(f"this {STEPS[name]} is not offered", fix=f"use a whole number from 0 to {POWERS} there")
+    return call(name, one, Constant(count))
 
 
-NULL: Final = Ratio(Constant(None))
-
-
-def whole(operation: Operation, left: Whole, right: Whole) -> Whole:
-    """An operation on whole numbers, computed at once where both are known.
-
-    >>> whole("//", Constant(-7), Constant(2)), whole("%", Constant(-7), Constant(2)), whole("%", ONE, Constant(0))
-    (Constant(number=-3), Constant(number=-1), Constant(number=None))
-    """
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        if left.number is None or right.number is None or (operation in ("//", "%") and right.number == 0):
-            return Constant(None)
-        return Constant(FOLDED[operation](left.number, right.number))
-    if (operation in ("+", "-") and right == Constant(0)) or (operation in ("*", "//") and right == ONE):
-        return left
-    if (operation == "+" and left == Constant(0)) or (operation == "*" and left == ONE):
-        return right
-    return Arithmetic(operation, left, right)
-
-
-def added(left: Ratio, right: Ratio, operation: Operation = "+") -> Ratio:
-    """The sum of two numbers, or with "-" or "%" their difference or what division leaves."""
-    (a, b), under = _common([left, right])
-    return Ratio(whole(operation, a, b), under)
-
-
-def multiplied(left: Ratio, right: Ratio) -> Ratio:
-    """The product of two numbers."""
-    return Ratio(whole("*", left.over, right.over), whole("*", left.under, right.under))
-
-
-def divided(left: Ratio, right: Ratio) -> Ratio:
-    """The exact quotient; unknown where the second number is 0."""
-    over, under = whole("*", left.over, right.under), whole("*", right.over, left.under)
-    if isinstance(under, Constant):
-        if not under.number:
-            return NULL
-        sign: Whole = Constant(1 if under.number > 0 else -1)
-    else:
-        zero = Constant(0)
-        cases = (NumberComparison("<", under, zero), NumberComparison(">", under, zero))
-        sign = Choice(cases, (Constant(-1), ONE, Constant(None)))
-    return Ratio(whole("*", over, sign), whole("*", under, sign))
-
-
-def cut_off(left: Ratio, right: Ratio) -> Ratio:
-    """The whole part of a quotient, towards 0."""
-    (a, b), _ = _common([left, right])
-    return Ratio(whole("//", a, b))
-
-
-def power(base: Ratio, exponent: Ratio) -> Ratio:
-    """A number multiplied with itself."""
-    times = exponent.constant
-    if times is None or times.denominator != 1 or not 0 <= times <= POWERS:
-        raise QueryError("this power is not offered", fix=f"use a whole exponent from 0 to {POWERS}")
-    found = number(1)
-    for _ in range(int(times)):
-        found = multiplied(found, base)
-    return found
-
-
-def floor(one: Ratio) -> Ratio:
-    """The largest whole number that is not above."""
-    least = whole("//", one.over, one.under)
-    below = NumberComparison("<", whole("%", one.over, one.under), Constant(0))
-    return Ratio(Choice((below,), (whole("-", least, ONE), least)))
-
-
-def negative(one: Ratio) -> Ratio:
-    """The number with the other sign."""
-    return Ratio(whole("-", Constant(0), one.over), one.under)
-
-
-def absolute(one: Ratio) -> Ratio:
-    """The number without its sign."""
-    return extreme([one, negative(one)], True)
-
-
-def rounded(one: Ratio, decimals: Ratio | None = None) -> Ratio:
-    """The nearest number with so many decimals; halves go away from 0."""
-    places = Fraction(0) if decimals is None else decimals.constant
-    if places is None or places.denominator != 1 or not 0 <= places <= POWERS:
-        raise QueryError("this rounding is not offered", fix=f"round to a whole number of decimals, 0 to {POWERS}")
-    scale = number(10 ** int(places))
-    half = chosen([NumberComparison("<", one.over, Constant(0))], [number(Fraction(-1, 2)), number(Fraction(1, 2))])
-    return divided(cut_off(added(multiplied(one, scale), half), number(1)), scale)
-
-
-def extreme(numbers: Sequence[Ratio], largest: bool) -> Ratio:
-    """The least of the known numbers, or the largest."""
-    overs, under = _common(numbers)
-    return Ratio(Extreme(largest, tuple(overs)), under)
-
-
-def chosen(conditions: Sequence[Truth], numbers: Sequence[Ratio]) -> Ratio:
-    """The number of the first condition that is true, or the last number."""
-    if all(isinstance(one.under, Constant) for one in numbers):
-        overs, under = _common(numbers)
-        return Ratio(Choice(tuple(conditions), tuple(overs)), under)
-    overs, unders = [one.over for one in numbers], [one.under for one in numbers]
-    return Ratio(Choice(tuple(conditions), tuple(overs)), Choice(tuple(conditions), tuple(unders)))
-
-
-def compared(sign: Sign, left: Ratio, right: Ratio) -> Truth:
-    """The comparison of two numbers as one of whole numbers.
-
-    >>> from tetraodon.query.condition.nodes import Code
-    >>> compared("<", Ratio(Code(0, 9), Constant(10)), number(Fraction("0.25")))    # tenths: below 2.5
-    NumberComparison(sign='<', left=Code(place=0, size=9), right=Constant(number=3))
-    """
-    if left.constant is not None and right.constant is None:
-        return compared(TURNED[sign], right, left)
-    if right.constant is not None and isinstance(left.under, Constant):
-        return _with_constant(sign, left.over, right.constant * (left.under.number or 1))
-    (a, b), _ = _common([left, right])
-    return NumberComparison(sign, a, b)
-
-
-def _with_constant(sign: Sign, left: Whole, right: Fraction) -> Truth:
-    """A whole number compared with a fraction: the whole number next to it will do, and none far away is needed."""
-    match left:
-        case Arithmetic("+", inner, Constant(shift)) if shift is not None:
-            return _with_constant(sign, inner, right - shift)
-        case _:
-            limit = left.bound + 1
-            if right.denominator != 1 and sign in ("=", "<>"):
-                right = Fraction(limit)  # nothing is equal to it
-            near = math.ceil(right) if sign in ("<", ">=") else math.floor(right)
-            return NumberComparison(sign, left, Constant(min(max(near, -limit), limit)))
-
-
-def _common(numbers: Sequence[Ratio]) -> tuple[list[Whole], Whole]:
-    """The numbers over one denominator."""
-    unders = [one.under for one in numbers]
-    if all(isinstance(under, Constant) for under in unders):
-        fixed = [under.number or 1 for under in unders if isinstance(under, Constant)]
-        common = math.lcm(*fixed)
-        shares = [Constant(common // under) for under in fixed]
-        return [whole("*", one.over, share) for one, share in zip(numbers, shares, strict=True)], Constant(common)
-    if len(numbers) != 2:
-        raise QueryError("several quotients are not compared at once", fix="divide by a number, or compare two by two")
-    left, right = numbers
-    overs = [whole("*", left.over, right.under), whole("*", right.over, left.under)]
-    return overs, whole("*", left.under, right.under)
+def compared(sign: Sign, left: Number, right: Number) -> Truth:
+    """The comparison of two numbers, with what is the same for every record on the right."""
+    if isinstance(left, Constant) and not isinstance(right, Constant):
+        return NumberComparison(TURNED[sign], right, left)
+    return NumberComparison(sign, left, right)
 
 
 # -- like -------------------------------------------------------------------------------------------
@@ -278,7 +111,6 @@ def like(texts: Sequence[str], pattern: str, escape: str = "") -> Bools:
 # -- values -----------------------------------------------------------------------------------------
 
 LIKE_WITH_LIKE = "compare numbers with numbers and words with words"
-TRUTHS: Final = (Always, NumberComparison, Junction, Negation, Unknown, Reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,11 +121,9 @@ class Plain:
     place: int
 
     @property
-    def code(self) -> Whole:
+    def code(self) -> Code:
         """Its code; missing values that stand apart are unknown."""
-        if self.attribute.separate:
-            return Lookup(self.place, (*range(self.attribute.missing), None))
-        return Code(self.place, self.attribute.size)
+        return Code(self.place, self.attribute.size, missing=self.attribute.separate)
 
     @property
     def sizes(self) -> Sizes:
@@ -316,7 +146,7 @@ class Words:
 class Day:
     """A date, as the number of days since the first of January of the year 1, which is 1."""
 
-    days: Whole
+    days: Number
 
     @property
     def sizes(self) -> Sizes:
@@ -327,7 +157,7 @@ class Day:
 class Span:
     """A number of days."""
 
-    days: Ratio
+    days: Number
 
     @property
     def sizes(self) -> Sizes:
@@ -341,21 +171,18 @@ class Nothing:
     sizes: ClassVar[Sizes] = frozenset()
 
 
-Value: TypeAlias = Plain | Ratio | Words | Day | Span | Nothing | Truth
+Value: TypeAlias = Plain | Number | Words | Day | Span | Nothing | Truth
 
 
-def number_in(value: Value) -> Ratio:
+def number_in(value: Value) -> Number:
     """A value as a number."""
     match value:
-        case Ratio():
+        case Numeric():
             return value
         case Nothing():
-            return NULL
+            return Constant(None)
         case Plain(attribute) if attribute.adds_up:
-            first, step = attribute.number(0), attribute.step
-            under = math.lcm(first.denominator, step.denominator)
-            scaled = whole("*", value.code, Constant(int(step * under)))
-            return Ratio(whole("+", scaled, Constant(int(first * under))), Constant(under))
+            return replace(value.code, first=attribute.number(0), step=attribute.step)
         case Plain(attribute):
             raise QueryError(f"{attribute.name} is not a number", fix=values_of(attribute))
         case Day():
@@ -373,7 +200,7 @@ def truth_in(value: Value) -> Truth:
             return Always(None)
         case Words((word,), None) if word in ("true", "false"):
             return Always(word == "true")
-        case Plain() | Ratio() | Words() | Day() | Span():
+        case Plain() | Words() | Day() | Span() | Numeric():
             raise QueryError("the condition is not true or false", fix="compare something, as in `age > 30`")
         case _:
             return value
@@ -387,7 +214,7 @@ def day_in(value: Value, name: str = "a date") -> Day:
         case Nothing():
             return Day(Constant(None))
         case Plain(Attribute(values=Dates(first))):
-            return Day(whole("+", value.code, Constant(first.toordinal())))
+            return Day(replace(value.code, first=Fraction(first.toordinal())))
         case Words((word,), None):
             try:
                 return Day(Constant(dt.date.fromisoformat(word or "").toordinal()))
@@ -442,10 +269,10 @@ def words_in(value: Value) -> Words:
             _require_few(attribute.size)
             words = attribute.labels
             return Words((*words[:-1], None) if attribute.separate else words, value.place)
-        case Ratio():
+        case Numeric():
             return _tabled_numbers(value, decimal_text)
         case Day(days):
-            return _tabled_numbers(Ratio(days), lambda day: date_at(day).isoformat())
+            return _tabled_numbers(days, lambda day: date_at(day).isoformat())
         case _:
             raise QueryError("a text is needed here", fix=LIKE_WITH_LIKE)
 
@@ -459,16 +286,7 @@ def tabled(sizes: Sizes, texts: Callable[[int | None, int], Texts]) -> Words:
     return Words(texts(place, size), place)
 
 
-def listed(one: Ratio, place: int | None, size: int) -> list[Fraction | None]:
-    """A number for every value of the attribute that it comes from; None where it is unknown."""
-    codes = {} if place is None else {place: np.arange(size)}
-    over, known = numbers(one.over, codes)
-    under, _ = numbers(one.under, codes)
-    columns = (np.broadcast_to(column, (size,)).tolist() for column in (over, known, under))
-    return [Fraction(top, below) if sure else None for top, sure, below in zip(*columns, strict=True)]
-
-
-def _tabled_numbers(one: Ratio, written: Callable[[Fraction], str]) -> Words:
+def _tabled_numbers(one: Number, written: Callable[[Fraction], str]) -> Words:
     def texts(place: int | None, size: int) -> Texts:
         return tuple(None if value is None else written(value) for value in listed(one, place, size))
 
@@ -492,8 +310,8 @@ def mapped(words: Words, of: Callable[[str], str | None]) -> Words:
     return Words(tuple(None if word is None else of(word) for word in words.words), words.place)
 
 
-def measured(words: Words, of: Callable[[str], int | None]) -> Whole:
-    """A whole number for each text."""
+def measured(words: Words, of: Callable[[str], Fraction | int | None]) -> Number:
+    """A number for each text."""
     found = tuple(None if word is None else of(word) for word in words.words)
     return Constant(found[0]) if words.place is None else Lookup(words.place, found)
 
@@ -515,15 +333,13 @@ def unknown(value: Value) -> Truth:
             return Always(True)
         case Plain():
             return Unknown(value.code)
-        case Ratio(over):
-            return Unknown(over)
-        case Day(days):
+        case Numeric():
+            return Unknown(value)
+        case Day(days) | Span(days):
             return Unknown(days)
-        case Span(days):
-            return Unknown(days.over)
         case Words():
             return Unknown(measured(value, len))
-        case Always() | NumberComparison() | Junction() | Negation() | Unknown() | Reading():
+        case Logical():
             return Unknown(as_number(value))
         case _:
             assert_never(value)
@@ -542,8 +358,8 @@ def choose(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
             return Day(Choice(tuple(conditions), tuple(day_in(value).days for value in values)))
         case Plain(Attribute(values=Categories())) | Words():
             return _chosen_words(conditions, [words_in(value) for value in values])
-        case Plain() | Ratio():
-            return chosen(conditions, [number_in(value) for value in values])
+        case Plain() | Numeric():
+            return Choice(tuple(conditions), tuple(number_in(value) for value in values))
         case Span():
             raise QueryError("a number of days is chosen", fix="add it to a date")
         case _:
@@ -554,7 +370,7 @@ def _chosen_words(conditions: Sequence[Truth], words: Sequence[Words]) -> Words:
     which = Choice(tuple(conditions), tuple(Constant(place) for place in range(len(words))))
 
     def texts(place: int | None, size: int) -> Texts:
-        picked = np.broadcast_to(numbers(which, {} if place is None else {place: np.arange(size)})[0], (size,))
+        picked = np.broadcast_to(numbers(which, {} if place is None else {place: np.arange(size)}).over, (size,))
         return tuple(words[one].words[code if words[one].place is not None else 0] for code, one in enumerate(picked))
 
     return tabled(which.sizes.union(*(one.sizes for one in words)), texts)
@@ -583,7 +399,7 @@ def compare(sign: Sign, left: Value, right: Value) -> Truth:
             return _with_day(sign, left, right)
         case Plain(Attribute(values=Categories())) | Words():
             return _with_words(sign, left, right)
-        case Plain() | Ratio():
+        case Plain() | Numeric():
             return compared(sign, number_in(left), _number_or_word(right))
         case Span():
             raise QueryError("a number of days is compared", fix="add it to a date")
@@ -595,16 +411,16 @@ def _constant(value: Value) -> Fraction | str | None:
     match value:
         case Words((word,), None):
             return word
-        case Ratio():
-            return value.constant
+        case Constant(number) if number is not None:
+            return Fraction(number)
         case _:
             return None
 
 
-def _number_or_word(value: Value) -> Ratio:
+def _number_or_word(value: Value) -> Number:
     if isinstance(value, Words) and value.place is None and value.words[0] is not None:
-        return number(read_number(value.words[0]))
-    if isinstance(value, TRUTHS):
+        return Constant(read_number(value.words[0]))
+    if isinstance(value, Logical):
         raise QueryError("a number is compared with what is not true or false", fix=LIKE_WITH_LIKE)
     return number_in(value)
 
@@ -650,7 +466,7 @@ def _with_truth(sign: Sign, left: Value, right: Value) -> Truth:
                 fix = values_of(attribute)
                 raise QueryError(f"a word is not a value of {attribute.name}", fix=fix, where="condition")
             right = Always(words[0].lower() == "true")
-        case Plain(attribute), Ratio() | Words() | Day() | Span():
+        case Plain(attribute), Words() | Day() | Span() | Numeric():
             raise QueryError(f"{attribute.name} is not a number", fix=values_of(attribute))
     if sign not in UNORDERED:
         raise QueryError("true and false have no order", fix="use = or <>")
@@ -662,14 +478,14 @@ def _with_day(sign: Sign, left: Value, right: Value) -> Truth:
     if isinstance(left, Plain):
         name, fix = left.attribute.name, values_of(left.attribute)
     match right:
-        case Ratio():
+        case Numeric():
             raise QueryError(f"{name} is not a number", fix=fix)
         case Plain(attribute) if attribute.numeric:
             raise QueryError(f"{name} is not a number", fix=fix)
         case Plain(attribute) if not isinstance(attribute.values, Dates):
             raise QueryError("two attributes with different values are compared", fix=LIKE_WITH_LIKE)
         case _:
-            return compared(sign, Ratio(day_in(left).days), Ratio(day_in(right, name).days))
+            return compared(sign, day_in(left).days, day_in(right, name).days)
 
 
 def _with_words(sign: Sign, left: Value, right: Value) -> Truth:
