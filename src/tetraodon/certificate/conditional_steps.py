@@ -18,7 +18,7 @@ import numpy as np
 
 from tetraodon.certificate.axis import EDGE_LIMIT, Term, weighted
 from tetraodon.certificate.edge_loss import Loss, Weighted
-from tetraodon.certificate.product_bounds import FEW_CELLS, only_presence
+from tetraodon.certificate.product_bounds import FEW_CELLS, only
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Ints
@@ -64,14 +64,6 @@ def worse(one: Loss, other: Loss) -> Loss:
     if other.value != one.value:
         return max(one, other, key=lambda loss: loss.value)
     return other if other.exact > one.exact or one.witness is None else one
-
-
-def with_one_factor(graph: SecretGraph, factor: Factor) -> SecretGraph:
-    """The same secrets, but for those of all other attributes, and for who is there."""
-    still = [
-        Factor((name,), Public(graph.domain[name].size)) for name in graph.domain.names if name not in factor.names
-    ]
-    return SecretGraph(graph.domain, (factor, *still), 1)
 
 
 def by_conditions(
@@ -370,7 +362,7 @@ class _Steps:
 
     def _changed(self, cost: int, row: Sequence[int], value: Fraction, x: int, y: int) -> Loss:
         """The most that a step from cell x to cell y moves, with what the rest of the record adds, and moves by."""
-        alone, many = only_presence(self._still), len(row) // 3
+        alone, many = only(self._still), len(row) // 3
         kinds = list(zip(range(-1, many), row[:many], row[many : 2 * many], row[2 * many :], strict=False))[1:]
         if cost == self.graph.at_most:
             asked = [one for kind in kinds for one in self._lost(*kind)]
