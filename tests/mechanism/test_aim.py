@@ -144,10 +144,7 @@ def test_gaussian_noise_where_many_tables_are_chosen() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"secrets": dict.fromkeys("abcde", "public")},
-        {"known": [{"marginal": "a"}]},
-    ],
+    [{"secrets": dict.fromkeys("abcde", "public")}, {"known": [{"marginal": "a"}]}],
     ids=["nothing is secret", "known counts"],
 )
 def test_what_is_refused(changes: dict[str, Any]) -> None:

@@ -459,10 +459,7 @@ def test_it_is_priced_together_with_other_items() -> None:
 def test_a_larger_share_gives_a_finer_table() -> None:
     sizes = []
     for share in (1, 99):
-        release = [
-            {"name": "k", "kmeans": ["x", "y"], "clusters": 3, "share": share},
-            {"name": "c", "histogram": "x"},
-        ]
+        release = [{"name": "k", "kmeans": ["x", "y"], "clusters": 3, "share": share}, {"name": "c", "histogram": "x"}]
         [noisy] = td.plan(policy(release=release))["k"].strategy.noisy
         sizes.append(noisy.size(policy().domain))
     assert sizes[0] < sizes[1]

@@ -26,6 +26,7 @@ from tetraodon.query.local_log_noise import Disguised
 # Noise on each record's value: planned, released, read back and verified; its errors against enumeration.
 
 PAID = {"name": "paid", "total": "wage", "noise": "each record"}
+PAY = {"name": "paid", "total": "wage", "noise": "levels"}
 
 
 def policy(*items: dict[str, Any], **changes: Any) -> td.Policy:
@@ -112,6 +113,7 @@ def test_a_secret_to_within_an_amount_stays_noise_on_the_sum() -> None:
     assert (plan["paid"].mechanism, plan["paid"].scale) == ("direct", 5000)
 
 
+@pytest.mark.parametrize("asked", [PAID, PAY])
 @pytest.mark.parametrize(
     ("item", "changes", "what"),
     [
@@ -125,15 +127,18 @@ def test_a_secret_to_within_an_amount_stays_noise_on_the_sum() -> None:
         ({"error": 1000}, {}, "no mechanism can answer"),
     ],
 )
-def test_what_it_cannot_do_is_refused(item: dict[str, Any], changes: dict[str, Any], what: str) -> None:
+def test_what_it_cannot_do_is_refused(
+    item: dict[str, Any], changes: dict[str, Any], what: str, asked: dict[str, Any]
+) -> None:
     with pytest.raises(Refused, match=what):
-        td.plan(policy(PAID | item, **changes))
+        td.plan(policy(asked | item, **changes))
 
 
 @pytest.mark.parametrize("item", [{"noise": "loud"}, {"weight": "wage"}])
 def test_what_means_nothing_is_refused(item: dict[str, str]) -> None:
-    with pytest.raises(PolicyError, match="noise"):
-        policy(PAID | item)
+    for asked in (PAID, PAY):
+        with pytest.raises(PolicyError, match="noise"):
+            policy(asked | item)
     with pytest.raises(QueryError):
         td.queries.total("wage", **({"noise": "each record"} | item))
 
@@ -231,7 +236,6 @@ def test_intervals_hold_the_truth(codes: np.ndarray[Any, Any]) -> None:
 # -- levels -----------------------------------------------------------------------------------------
 # Noise on each level of values: planned, released, read back and verified; its errors and intervals by drawing.
 
-PAY = {"name": "paid", "total": "wage", "noise": "levels"}
 WAGE = Attribute("wage", Integers(100, 10_000_000))
 
 
@@ -319,28 +323,3 @@ def test_without_noise_the_sum_is_exact() -> None:
     exact = sums.added(values - 100).sum(axis=1)
     told = TotalOfLevels(sums, Fraction(1), exact[None], np.array([50]))
     assert told.total.tolist() == [values.sum()]
-
-
-# -- what it cannot do --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("item", "changes", "what"),
-    [
-        ({}, {"presence": "secret"}, "noise on each level of values shows how many records"),
-        ({}, {"individuals": {"key": "p", "at most": 2}}, "shows how many records it is about"),
-        ({}, {"secrets": {"wage": {"within": 5000}}}, "secrets to within a share"),
-        ({}, {"budget": {"rho": 1}}, "a budget in rho has Gaussian noise"),
-        ({"where": "s = 'f'"}, {}, "`by` in place of `where`"),
-        ({"by": "s"}, {"secrets": {"wage": {"within": "10%"}}}, "no mechanism can answer"),
-        ({"error": 1000}, {}, "no mechanism can answer"),
-    ],
-)
-def test_what_it_cannot_do_is_refused_levels(item: dict[str, Any], changes: dict[str, Any], what: str) -> None:
-    with pytest.raises(Refused, match=what):
-        td.plan(policy(PAY | item, **changes))
-
-
-def test_no_weights() -> None:
-    with pytest.raises(PolicyError, match="noise"):
-        policy(PAY | {"weight": "wage"})

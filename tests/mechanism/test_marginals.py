@@ -61,8 +61,7 @@ def measured_for(found: MarginalStrategy, table: np.ndarray) -> list[np.ndarray]
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{}, {"presence": "secret"}, {"together": "one attribute at a time"}, {"secrets": {"c": "public"}}],
+    "changes", [{}, {"presence": "secret"}, {"together": "one attribute at a time"}, {"secrets": {"c": "public"}}]
 )
 def test_estimates_are_unbiased_and_as_good_as_predicted(changes: dict[str, Any]) -> None:
     found = marginals(two_way("abc"), policy(**changes))

@@ -305,8 +305,7 @@ def policy_among_some(secret: object, presence: str = "public") -> Policy:
 
 
 @pytest.mark.parametrize(
-    "secret",
-    ["everything", "public", {"within": 2}, {"blocks": [[0, 2], [3, 5]]}, {"pairs": [[0, 1], [2, 3], [3, 5]]}],
+    "secret", ["everything", "public", {"within": 2}, {"blocks": [[0, 2], [3, 5]]}, {"pairs": [[0, 1], [2, 3], [3, 5]]}]
 )
 def test_its_secrets_are_those_between_records_of_the_part(secret: object) -> None:
     whole = policy_among_some(secret)

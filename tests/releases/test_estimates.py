@@ -518,10 +518,7 @@ SHORT = {f"a{number:02}": "public" for number in (3, 5, 6, 7)}
         ("everything, all at once", {}),
         ("everything, one attribute at a time", {"together": "one attribute at a time"}),
         ("the longer half of the attributes, all at once", {"secrets": SHORT}),
-        (
-            "the longer half of the attributes, one at a time",
-            {"secrets": SHORT, "together": "one attribute at a time"},
-        ),
+        ("the longer half of the attributes, one at a time", {"secrets": SHORT, "together": "one attribute at a time"}),
         ("presence alone", {"presence": "secret", "secrets": {f"a{number:02}": "public" for number in range(8)}}),
     ],
 )

@@ -55,12 +55,7 @@ def test_the_mean_is_that_of_the_earners(tmp_path: Path) -> None:
     assert "over those whose wage is not missing" in (tmp_path / "out" / "report.html").read_text()
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        {"kmeans": ["age", "wage"], "clusters": 2},
-    ],
-)
+@pytest.mark.parametrize("item", [{"kmeans": ["age", "wage"], "clusters": 2}])
 def test_what_has_no_place_for_them_is_refused(item: dict[str, Any]) -> None:
     with pytest.raises(td.errors.TetraodonError, match=r"(stand apart|age is not a number).*Fix:"):
         td.plan(policy(item))

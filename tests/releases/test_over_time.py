@@ -99,11 +99,7 @@ SECRETS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("secrets", SECRETS)
-@pytest.mark.parametrize(
-    "asked",
-    [["a", "sex", "both", "few"], ["women", "men", "sum"]],
-    ids="-".join,
-)
+@pytest.mark.parametrize("asked", [["a", "sex", "both", "few"], ["women", "men", "sum"]], ids="-".join)
 def test_what_is_charged_is_what_the_worst_edge_loses(
     book: td.Ledger, secrets: dict[str, Any], asked: list[str]
 ) -> None:

@@ -160,11 +160,7 @@ def test_items_by_name(policy: td.Policy) -> None:
 # -- plan shape -------------------------------------------------------------------------------------
 # A plan as JSON, and the plan of items under a policy that governs.
 
-AGES = {
-    "dataset": "d",
-    "attributes": {"age": {"integer": [0, 9], "unit": "years"}},
-    "budget": {"epsilon": 1},
-}
+AGES = {"dataset": "d", "attributes": {"age": {"integer": [0, 9], "unit": "years"}}, "budget": {"epsilon": 1}}
 ITEMS = [{"name": "ages", "histogram": "age"}]
 
 

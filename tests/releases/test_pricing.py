@@ -24,14 +24,7 @@ from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
 from tetraodon.ledger.charging import Bill
 from tetraodon.policy.policy import Policy
 from tetraodon.releases import pricing, run
-from tetraodon.releases.pricing import (
-    charge_for,
-    governing_certificate,
-    price_of_known,
-    quote,
-    reprice,
-    terms,
-)
+from tetraodon.releases.pricing import charge_for, governing_certificate, price_of_known, quote, reprice, terms
 from tetraodon.releases.report import baseline
 
 # -- pricing ----------------------------------------------------------------------------------------
@@ -226,11 +219,7 @@ def test_knowing_nothing_costs_nothing() -> None:
 
 
 def test_gaussian_noise_of_several_items_has_its_price_too() -> None:
-    items = [
-        *KNOWING["release"],
-        {"name": "older", "cdf": "age"},
-        {"name": "sum", "total": "age", "by": ["sex"]},
-    ]
+    items = [*KNOWING["release"], {"name": "older", "cdf": "age"}, {"name": "sum", "total": "age", "by": ["sex"]}]
     plan = td.plan(td.load_policy({**KNOWING, "budget": {"rho": 0.3}, "release": items}))
     assert plan.certificate.rho <= Fraction(3, 10)
     prices = price_of_known(plan)

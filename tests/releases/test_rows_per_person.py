@@ -176,10 +176,7 @@ def test_a_secret_does_not_swap_public_values_on_any_engine(form: str, most: int
     for number, rows in enumerate(swapped(most, -3, 3)):
         (tmp_path / str(number)).mkdir()
         columns = {"p": "VARCHAR", "x": "INTEGER", "y": "INTEGER"}
-        with (
-            table(form, tmp_path / str(number), columns, rows) as source,
-            open_policy_table(policy, source) as engine,
-        ):
+        with table(form, tmp_path / str(number), columns, rows) as source, open_policy_table(policy, source) as engine:
             (ys, total) = engine.counts([("y",), ()], {(): ["y"]})
         cells = {int(code) - 3: int(n) for (code,), n in zip(ys.codes, ys.counts, strict=True)}
         found.append((cells, int(total.sums["y"][0]) - 3 * int(total.counts[0])))

@@ -402,8 +402,7 @@ def many_measurements(manifest: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [wide, many_bins, other_labels, much_noise, another_item, a_file, no_policy, many_measurements],
+    "change", [wide, many_bins, other_labels, much_noise, another_item, a_file, no_policy, many_measurements]
 )
 def test_other_statements_are_refused(made: Path, change: Callable[[dict[str, Any]], None]) -> None:
     manifest = json.loads((made / "release.json").read_text())

@@ -20,16 +20,7 @@ import numpy as np
 
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.mechanism.one_scale import exact_totals
-from tetraodon.mechanism.strategy import (
-    Ends,
-    Measured,
-    Mechanism,
-    Scaled,
-    Strategy,
-    asked_along,
-    box_sums,
-    reading_of,
-)
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, asked_along, box_sums, reading_of
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.adaptive_partition import FAN, Divided, Round, pooled, spread
@@ -221,12 +212,7 @@ class AdaptivePartition(Mechanism):
     """Small parts are taken to be even inside, so that `expected_error` is that of noise alone, if all were divided."""
 
     name = "divided"
-    answers = (
-        EveryRectangle,
-        EveryRange,
-        ListedRanges,
-        RunningCounts,
-    )
+    answers = (EveryRectangle, EveryRange, ListedRanges, RunningCounts)
     words = "noise on parts that are divided where they are large"
     adds_noise = False
     remark = (

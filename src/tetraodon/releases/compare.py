@@ -117,10 +117,7 @@ class Comparison:
             "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
             "title": "Expected error against protection",
             "data": {"values": [variant.document() for variant in self.variants]},
-            "facet": {
-                "row": {"field": "item", "title": None},
-                "column": {"field": "comparison", "title": None},
-            },
+            "facet": {"row": {"field": "item", "title": None}, "column": {"field": "comparison", "title": None}},
             "spec": {
                 "width": 260,
                 "height": 200,

@@ -33,13 +33,7 @@ from tetraodon.noise.weighted_sums import weighted_reach
 from tetraodon.query.contribution import Answerers, Contribution, One, Table
 from tetraodon.query.linear import Measurement, Split
 from tetraodon.query.number import EachPerson, Number
-from tetraodon.query.query import (
-    Cells,
-    EveryRange,
-    ListedRanges,
-    RunningCounts,
-    ends_of_counts,
-)
+from tetraodon.query.query import Cells, EveryRange, ListedRanges, RunningCounts, ends_of_counts
 from tetraodon.releases.plan import Plan, PlannedItem
 
 # -- pieces -----------------------------------------------------------------------------------------
@@ -463,10 +457,7 @@ def joined(parts: Sequence[Combined]) -> Combined:
 
 
 def combine(
-    items: Sequence[PlannedItem],
-    measured: Mapping[str, Measured],
-    domain: Domain,
-    remembered: Remembered | None = None,
+    items: Sequence[PlannedItem], measured: Mapping[str, Measured], domain: Domain, remembered: Remembered | None = None
 ) -> Combined:
     """Pieces that share a margin, or that are read from each other, are estimated together.
 

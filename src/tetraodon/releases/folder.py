@@ -25,7 +25,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 import tetraodon
-from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.certificate.partition_selection import NamesAbove, certify_names
 from tetraodon.errors import ReleaseError
 from tetraodon.exact.arrays import Ints
@@ -161,13 +160,7 @@ def _text(*paragraphs: str) -> dict[str, Any]:
 
 
 def _code(*lines: str) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": {},
-        "outputs": [],
-        "source": "\n".join(lines),
-    }
+    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": "\n".join(lines)}
 
 
 # -- folder -----------------------------------------------------------------------------------------
@@ -242,7 +235,7 @@ def readme_text(release: Release) -> str:
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:
-    """A release folder, read back: the plan is decoded and certified anew, the answers inferred anew.
+    """A release folder, read back: the plan is decoded, and certified anew if it is asked; answers are inferred anew.
 
     What plain differential privacy would cost is taken from the manifest; `verify` plans it again.
     """
@@ -311,8 +304,7 @@ def plan_from_manifest(manifest: Mapping[str, Any], folder: Path, *, believed: b
         raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
     except BROKEN:
         raise broken() from None
-    measurements, above = [m for item in items for m in item.measurements], [item.above for item in names]
-    return Plan(policy, items, certify_release(policy, measurements, names=above), names)
+    return Plan(policy, items, names)
 
 
 def _planned_names(stated: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[PlannedNames, ...]:
@@ -345,11 +337,7 @@ def _baseline(document: Mapping[str, Any]) -> Baseline:
 
 
 def _item(
-    document: Mapping[str, Any],
-    item: Item,
-    measured: Sequence[Measurement],
-    policy: Policy,
-    baseline: Baseline | None,
+    document: Mapping[str, Any], item: Item, measured: Sequence[Measurement], policy: Policy, baseline: Baseline | None
 ) -> PlannedItem:
     inside = item.inside(policy.domain)
     table = tuple(split_from(split, inside) for split in document["table"])

@@ -106,11 +106,16 @@ class Plan(Displayed):
 
     policy: Policy
     items: tuple[PlannedItem, ...]
-    certificate: Certificate
     names: tuple[PlannedNames, ...] = ()
     """Names above a threshold, of columns of open text. Iterating over a plan gives the other items."""
     _offers: KnownOffers = field(default_factory=KnownOffers, compare=False, repr=False)
     """What mechanisms offered for its items: `preview` reuses it for plans that differ a little."""
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What the whole release loses, by the kernel."""
+        measured = [m for item in self.items for m in item.measurements]
+        return certify_release(self.policy, measured, names=[item.above for item in self.names])
 
     @cached_property
     def _estimators(self) -> Remembered:
@@ -224,14 +229,13 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
     together = planned_together(policy.items, alone, priced, limit)
     both = zip(policy.items, for_one_release(policy, together), strict=True)
     planned = read_together([planned_item(item, *one, policy, known=known) for item, one in both], policy.domain)
-    above = [item.above for item in names]
-    certificate = certify_release(policy, [m for item in planned for m in item.measurements], names=above)
-    if not keeps_budget(certificate, policy):
+    found = Plan(policy, planned, names, known)
+    if not keeps_budget(found.certificate, policy):
         raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
     for item in planned:  # before anything is paid for
         for measurement in item.measurements:
             drawable(measurement.scale or 1, name=f"the scale of the noise on {item.name}")
-    return Plan(policy, planned, certificate, names, known)
+    return found
 
 
 def _settle(policy: Policy, limit: Limit, known: KnownOffers) -> Chosen:

@@ -342,10 +342,7 @@ def _differences(asked: Policy, governing: Policy) -> Iterator[tuple[str, str]]:
                 "the secret of the whole table is not that of the governing policy",
                 "write `secrets: {table: ...}` as there, or leave it out as there",
             )
-        yield (
-            "`attackers` are not those of the governing policy, which decide what is counted",
-            "write them as there",
-        )
+        yield ("`attackers` are not those of the governing policy, which decide what is counted", "write them as there")
 
 
 def check_same_size(asked: Policy, governing: Policy) -> None:

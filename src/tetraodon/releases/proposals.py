@@ -344,9 +344,7 @@ def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = Non
             best = (error, strategy, scale)
     if best is None and too_long:
         raise Refused(
-            f"the answer would have more than {ANSWER_LIMIT:,} numbers",
-            fix=item.query.if_too_long,
-            where=item.name,
+            f"the answer would have more than {ANSWER_LIMIT:,} numbers", fix=item.query.if_too_long, where=item.name
         )
     if best is None:
         raise Refused("no mechanism can answer this under the policy", fix="ask for something else", where=item.name)

@@ -344,11 +344,7 @@ _HEADINGS = {
     "upper": "upper (95%)",
     "quantile": "share",
 }
-_PLACES = {
-    "promise": "The promise",
-    "together": "The release as a whole",
-    "reading": "How to read and check it",
-}
+_PLACES = {"promise": "The promise", "together": "The release as a whole", "reading": "How to read and check it"}
 _EXAMPLES = ("One record says", "another says", "steps apart", "odds move at most", "truthful answer, at most")
 
 

@@ -183,10 +183,7 @@ def step_marks(picture: Picture, x: int, colour: int | None) -> list[Spec]:
     line = {"type": "line", "interpolate": shape, "strokeWidth": 1.8, "strokeJoin": "round"}
     plain_colour = {} if colour is not None else {"color": PALETTE[0]}
     return [
-        {
-            "mark": band | plain_colour,
-            "encoding": across | {"y": number | {"field": "lo"}, "y2": {"field": "hi"}},
-        },
+        {"mark": band | plain_colour, "encoding": across | {"y": number | {"field": "lo"}, "y2": {"field": "hi"}}},
         {"mark": line | plain_colour, "encoding": across | dash | {"y": number}},
         {
             "mark": {"type": "point", "opacity": 0, "size": 80, "filled": True},

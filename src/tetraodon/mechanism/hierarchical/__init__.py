@@ -438,11 +438,7 @@ class Hierarchical(Mechanism):
     """Noise on single values, the first query, and on smoothed counts of several widths."""
 
     name = "hierarchical"
-    answers = (
-        RunningCounts,
-        EveryRange,
-        ListedRanges,
-    )
+    answers = (RunningCounts, EveryRange, ListedRanges)
     words = "noise on counts and smoothed counts"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:

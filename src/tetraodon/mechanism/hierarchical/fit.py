@@ -312,7 +312,7 @@ class SmoothFit(LinearFit):
             given += [] if level.bins is None else [bins[level.width]]
             given += [] if level.running is None else [np.diff(running[level.width], axis=-1, prepend=0.0)]
         rows = self._measured[0] @ self._hats
-        pull = self._solver.solve(np.concatenate(given, axis=-1).T - rows @ leaves.T)
+        pull = self._solver.solve(np.concatenate(given, axis=-1).T[self._order] - rows @ leaves.T)
         return self._with_sums(leaves + (rows.T @ pull).T, total)
 
     def free_times(self, rows: Floats) -> Floats:
@@ -376,14 +376,25 @@ class SmoothFit(LinearFit):
                 less = sparse.diags([1.0, -1.0], [0, -1], shape=(steps, steps))
                 rows.append(bins[:-1])
                 noise.append(level.running / self.leaves * (less @ less.T))
-        return sparse.vstack(rows, format="csr"), sparse.block_diag(noise)
+        order = self._order
+        return sparse.vstack(rows, format="csr")[order], sparse.block_diag(noise, format="csr")[order][:, order]
+
+    @cached_property
+    def _order(self) -> Ints:
+        """Everything measured by where it ends along the attribute, so that nothing is far from what it meets."""
+        ends = []
+        for level in self.levels:
+            every = (np.arange(self.steps(level.width) + 1) + 1) * level.width
+            ends += [every] * (level.bins is not None) + [every[:-1]] * (level.running is not None)
+        return np.argsort(np.concatenate(ends), kind="stable")
 
     @cached_property
     def _solver(self) -> Any:
         from scipy.sparse.linalg import splu
 
         rows, noise = self._measured
-        return splu((rows @ (self._hats @ self._hats.T) @ rows.T + noise).tocsc())
+        seen = (rows @ (self._hats @ self._hats.T) @ rows.T + noise).tocsc()
+        return splu(seen, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
     def _pull(self, bins: Floats) -> Floats:
         """M' S^-1 M times columns of bins."""

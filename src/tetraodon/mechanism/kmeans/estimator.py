@@ -15,15 +15,9 @@ from tetraodon.errors import QueryError, TableError
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.exact.rational import Number
 from tetraodon.gate import Permit, without_ledger
-from tetraodon.mechanism.kmeans.lloyd import (
-    first_centres,
-)
+from tetraodon.mechanism.kmeans.lloyd import first_centres
 from tetraodon.mechanism.kmeans.plan import KMeansPlan, Method, plan_kmeans
-from tetraodon.mechanism.kmeans.synopsis import (
-    Synopsis,
-    cluster,
-    weighted_points,
-)
+from tetraodon.mechanism.kmeans.synopsis import Synopsis, cluster, weighted_points
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
