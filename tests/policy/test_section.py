@@ -35,7 +35,6 @@ from tetraodon.policy.section import (
     exact,
     rows,
     share,
-    shown,
     text,
     truth,
     whole,
@@ -184,17 +183,6 @@ def test_what_is_refused(read, typed: object) -> None:
         read(typed)
 
 
-def test_what_is_read() -> None:
-    assert (whole("4.0"), truth("true"), truth("false"), text("a b"), rows("3 rows"), rows("1 row")) == (
-        4,
-        True,
-        False,
-        "a b",
-        3,
-        1,
-    )
-
-
 @pytest.mark.parametrize(("typed", "found"), [("1%", "1/100"), ("0.5 %", "1/200"), ("0.02", "1/50"), ("100%", "1")])
 def test_shares(typed: str, found: str) -> None:
     assert share(typed) == Fraction(found)
@@ -204,15 +192,6 @@ def test_shares(typed: str, found: str) -> None:
 def test_what_is_no_share(typed: object) -> None:
     with pytest.raises(PydanticCustomError):
         share(typed)
-
-
-def test_values_are_shown_cut_to_size() -> None:
-    assert [shown("a" * 50), shown([]), shown({}), shown(None)] == [
-        repr("a" * 40 + "..."),
-        "a list",
-        "a map",
-        "nothing",
-    ]
 
 
 # -- document ---------------------------------------------------------------------------------------
