@@ -8,10 +8,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # What Python compiled once is kept: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE =
 
-# The newest Python that is here, and the tests of the rooms that need no service.
+# The newest Python that is here, and the fast half of the tests: rooms that need no service and no long searches.
 NEWEST ?= $(shell ls /usr/bin/python3.?? /usr/local/bin/python3.?? $(HOME)/.pyenv/versions/*/bin/python3.?? 2>/dev/null \
   | awk -F/ '{ print $$NF, $$0 }' | sort -V | tail -n 1 | cut -d ' ' -f 2)
-FAST := $(addprefix tests/,domain noise query policy inference mechanism certificate gate ledger)
+FAST := $(addprefix tests/,domain noise query policy certificate gate ledger)
 
 .PHONY: demo test test-newest test-fast check bench bench-peers bench-check reproduce docs clean help
 

@@ -83,7 +83,7 @@ class Play:
         self.tables, self.rows, self.like = tables, rows, like
         self.rng, self.noises, self.choices = np.random.default_rng(seed), list[Any](), list[Any]()
         self.order = [places for places in tables.given if not set(places) <= set(tables.free)]
-        self.told = draw_tables(tables, rows, SCALE, LAPLACE, self.draw, self.choose)
+        self.told = draw_tables(Measurement(LinearQuery(tables), SCALE), rows, self.draw, self.choose)
 
     def draw(self, _: NoiseLaw, scale: Fraction, shape: tuple[int, ...]) -> np.ndarray:
         """Noise; in the second run what makes it tell what the first one told."""

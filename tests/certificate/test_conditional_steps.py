@@ -11,8 +11,7 @@ import pytest
 from tests.certificate.test_missing_apart import brute_force
 
 import tetraodon as td
-from tetraodon.certificate import conditional_steps as part_steps
-from tetraodon.certificate import conditional_steps as single_steps
+from tetraodon.certificate import conditional_steps
 from tetraodon.certificate.conditional_steps import answered_part, by_answers
 from tetraodon.certificate.edge_loss import Weighted
 from tetraodon.certificate.kernel import certify_measurements
@@ -20,7 +19,8 @@ from tetraodon.certificate.pair_loss import loss_of_pair
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
+from tetraodon.policy.joint_graph import JointMetric, Regions
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
 from tetraodon.query.contribution import One, Prefix
 from tetraodon.query.linear import LinearQuery, Measurement, Split
@@ -55,10 +55,17 @@ CONDITIONS = (
 
 def random_graph(chance: random.Random) -> SecretGraph:
     def secrets(size: int) -> AttributeGraph:
+        missing, some = WithinOrMissing(size, 1), Pairs(size, frozenset({(0, 2), (1, 2)}))
         kinds: list[AttributeGraph] = [Public(size), Everything(size), Within(size, 1), Blocks((0, 1, 0, 1)[:size])]
-        return chance.choice(kinds)
+        return chance.choice([*kinds, *kinds, missing, some])
 
     factors = tuple(Factor((one.name,), secrets(one.size)) for one in DOMAIN)
+    if chance.random() < 0.3:
+        metric = chance.choice(["l1", "l2", "linf"])
+        near = JointMetric(metric, Fraction(1), (4, 4), (Fraction(0), Fraction(-1)), (Fraction(1),) * 2)
+        blocks = [0, *(chance.randrange(2) for _ in range(15))]
+        parts = Regions((4, 4), tuple(blocks), ("north", "south")[: 1 + max(blocks)])
+        factors = (Factor(("a", "c"), chance.choice([near, parts])), factors[1])
     return SecretGraph(DOMAIN, factors, chance.choice((1, 1, 2, 3)), chance.random() < 0.4)
 
 
@@ -106,6 +113,7 @@ def test_the_worst_step_is_that_of_a_listing(seed: int, power: int) -> None:
         assert found.value == listed(graph, queries, power)
         if found.value:
             assert found.witness is not None
+            assert graph.is_edge(*found.witness)
             measured = [Measurement(query, 1 / weight) for query, weight in queries]
             if power == 1:
                 assert loss_of_pair(DOMAIN, measured, found.witness) == found.value
@@ -118,9 +126,9 @@ def test_the_worst_step_is_that_of_a_listing(seed: int, power: int) -> None:
 @pytest.mark.parametrize("edges", [0, 10**6])
 def test_no_bound_is_below_the_truth(seed: int, edges: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on large worlds: cells that are not looked at together, and steps that are too many to be listed."""
-    monkeypatch.setattr(part_steps, "MATRIX_LIMIT", 0)
-    monkeypatch.setattr(single_steps, "MATRIX_LIMIT", 0)
-    monkeypatch.setattr(single_steps, "EDGE_LIMIT", edges)
+    monkeypatch.setattr(conditional_steps, "MATRIX_LIMIT", 0)
+    monkeypatch.setattr(conditional_steps, "KEPT", 4)
+    monkeypatch.setattr(conditional_steps, "EDGE_LIMIT", edges)
     chance = random.Random(seed)
     exact = tried = 0
     for _ in range(40):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
+from tests.policies import policy_document, public_policy
 
 import tetraodon as td
 from tetraodon.cli.plan_words import notes
@@ -32,20 +33,11 @@ from tetraodon.releases.simulated import simulate
 
 
 def policy(*items: dict[str, Any], **changes: Any) -> td.Policy:
-    document = {
-        "dataset": "d",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {
-            "x": {"integer": [0, 1499]},
-            "y": {"integer": [0, 63]},
-            "z": {"integer": [0, 63]},
-            "s": ["f", "m"],
-        },
-        "secrets": {"s": "public"},
-        "budget": {"epsilon": 1},
-        "release": list(items),
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 1499]}, "y": {"integer": [0, 63]}, "z": {"integer": [0, 63]}, "s": ["f", "m"]},
+        secrets={"s": "public"},
+        release=list(items),
+    )
     return td.load_policy({**document, **changes})
 
 
@@ -161,12 +153,7 @@ def answers(query: Query, size: int) -> np.ndarray[Any, Any]:
 def test_it_is_the_error_of_least_squares_if_all_parts_are_divided(query: Query, size: int, presence: str) -> None:
     sides = 2 if query == rectangles("x", "y", shape="sparse") else 1
     policy = td.load_policy(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {name: {"integer": [0, size - 1]} for name in "xy"[:sides]},
-            "budget": {"epsilon": 1},
-        }
+        policy_document(presence=presence, attributes={name: {"integer": [0, size - 1]} for name in "xy"[:sides]})
     )
     (strategy,) = (one for one in proposals(query, policy) if one.mechanism.name == "divided")
     parts = strategy.noisy[0].contribution
@@ -193,13 +180,11 @@ def planned(sides: int, presence: str, size: int) -> Plan:
     names = ["x", "y"][:sides]
     asked = {"rectangles": names} if sides == 2 else {"ranges": "x"}
     return td.plan(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {name: {"integer": [0, size - 1]} for name in names},
-            "budget": {"epsilon": 1},
-            "release": [{"name": "r", "shape": "sparse", **asked}],
-        }
+        policy_document(
+            presence=presence,
+            attributes={name: {"integer": [0, size - 1]} for name in names},
+            release=[{"name": "r", "shape": "sparse", **asked}],
+        )
     )
 
 
@@ -280,13 +265,9 @@ ROUNDS_FIT_SCALE = Fraction(1)
 @pytest.mark.parametrize("presence", ["public", "secret"])
 def test_all_rounds_are_put_together_as_well_as_can_be(presence: str) -> None:
     policy = td.load_policy(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {"x": {"integer": [0, 99]}, "s": ["f", "m"]},
-            "secrets": {"s": "public"},
-            "budget": {"epsilon": 1},
-        }
+        policy_document(
+            presence=presence, attributes={"x": {"integer": [0, 99]}, "s": ["f", "m"]}, secrets={"s": "public"}
+        )
     )
     query = cdf("x", by=("s",), shape="sparse")
     (strategy,) = (one for one in proposals(query, policy) if one.mechanism.name == "divided")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import Refused
@@ -17,13 +18,11 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 
-POLICY: dict[str, Any] = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {name: {"integer": [0, 3]} for name in "abcde"},
-    "budget": {"epsilon": 2},
-    "release": [{"name": "people", "synthetic": {"records": 500}}],
-}
+POLICY: dict[str, Any] = public_policy(
+    attributes={name: {"integer": [0, 3]} for name in "abcde"},
+    budget={"epsilon": 2},
+    release=[{"name": "people", "synthetic": {"records": 500}}],
+)
 
 
 def tables_of(plan: td.Plan) -> ChosenTables:
@@ -109,7 +108,7 @@ def test_everything_that_is_told_has_noise_of_its_scale() -> None:
         scales.append((len(scores), scale))
         return 0
 
-    told = draw_tables(tables, counted, Fraction(3), LAPLACE, draw, choose)
+    told = draw_tables(Measurement(LinearQuery(tables), Fraction(3)), counted, draw, choose)
     assert scales == [(4, 81), (3, 81)]  # scores are three times what a table of three attributes is off
     assert drawn[:2] == [(LAPLACE, 12, (3,)), (LAPLACE, 12, (2,))]
     assert [one[:2] for one in drawn[2:]] == [(LAPLACE, 3)] * 2

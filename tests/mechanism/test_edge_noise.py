@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.releases.made import drawn, kept
 
 import tetraodon as td
@@ -46,15 +47,11 @@ NAMES = [f"v{number}" for number in range(9)]
 
 
 def policy(pairs: list[tuple[int, int]] = TREE, **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "d",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": NAMES, "sex": ["f", "m"]},
-        "secrets": {"x": {"pairs": [[NAMES[a], NAMES[b]] for a, b in pairs]}, "sex": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "h", "histogram": "x"}],
-    }
+    document: dict[str, Any] = public_policy(
+        attributes={"x": NAMES, "sex": ["f", "m"]},
+        secrets={"x": {"pairs": [[NAMES[a], NAMES[b]] for a, b in pairs]}, "sex": "public"},
+        release=[{"name": "h", "histogram": "x"}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -172,15 +169,12 @@ EDGES_FEWEST = int(binom.ppf(1e-12, EDGES_RUNS, 0.95))
 
 
 def policy_of_edges(sizes: tuple[int, int], **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {name: {"integer": [0, size - 1]} for name, size in zip("xy", sizes, strict=True)},
-        "together": {"metric": "l1", "over": ["x", "y"], "within": 1},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={name: {"integer": [0, size - 1]} for name, size in zip("xy", sizes, strict=True)},
+        together={"metric": "l1", "over": ["x", "y"], "within": 1},
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.releases.made import drawn
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import DomainError, QueryError, Refused
 from tetraodon.mechanism import grid as least_squares
-from tetraodon.mechanism.grid import GRID, GridFit, Side, all_ranges, grid_fit, role_of
+from tetraodon.mechanism.grid import GRID, GridFit, Side, grid_fit, role_of
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy, box_sums
 from tetraodon.noise import laplace_variance
@@ -40,15 +41,13 @@ SIDES = (40, 30)
 
 
 def policy(**changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "presence": "public",
-        "attributes": {"x": {"integer": [10, 49]}, "y": {"real": [0, "2.9"], "step": "0.1"}, "kind": ["day", "night"]},
-        "secrets": {"x": {"within": 3}, "y": {"within": "0.3"}, "kind": "public"},
-        "together": "one attribute at a time",
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={"x": {"integer": [10, 49]}, "y": {"real": [0, "2.9"], "step": "0.1"}, "kind": ["day", "night"]},
+        secrets={"x": {"within": 3}, "y": {"within": "0.3"}, "kind": "public"},
+        together="one attribute at a time",
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 
@@ -250,11 +249,6 @@ def test_long_sides_are_bounded_from_their_first_value(monkeypatch: pytest.Monke
     assert exact <= fit.largest_rectangle_variance() <= 16 * exact
 
 
-def test_all_ranges_without_the_matrix() -> None:
-    columns = np.random.default_rng(1).normal(size=(9, 3))
-    assert np.allclose(all_ranges(columns), ranges(9).T @ ranges(9) @ columns)
-
-
 def test_a_map_has_cells() -> None:
     with pytest.raises(QueryError):
         GridFit(Side(4), Side(4), 0.0)
@@ -267,13 +261,11 @@ ASKED = rectangles("x", "y")
 
 
 def policy_of_search(sides: tuple[int, int], **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "map",
-        "presence": "public",
-        "attributes": {name: {"integer": [0, size - 1]} for name, size in zip("xy", sides, strict=True)},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "m", "rectangles": ["x", "y"]}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="map",
+        attributes={name: {"integer": [0, size - 1]} for name, size in zip("xy", sides, strict=True)},
+        release=[{"name": "m", "rectangles": ["x", "y"]}],
+    )
     return td.load_policy(document | changes)
 
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.query.test_smooth_running import running
 from tests.query.test_smooth_sums import made
 from tests.releases.made import drawn, kept
@@ -153,14 +154,12 @@ def test_only_questions_about_order_and_near_values_are_proposed() -> None:
 
 def test_known_counts_let_records_move_far_so_both_shapes_are_tried() -> None:
     known = {"known": [{"count": "x < 10"}]}
-    document = {
-        "dataset": "line",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 199]}},
-        "secrets": {"x": {"within": 5}},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", "cdf": "x"}],
-    }
+    document = public_policy(
+        dataset="line",
+        attributes={"x": {"integer": [0, 199]}},
+        secrets={"x": {"within": 5}},
+        release=[{"name": "q", "cdf": "x"}],
+    )
     assert len(list(HIERARCHICAL.proposals(cdf("x"), td.load_policy(document)))) == 1
     near, far = HIERARCHICAL.proposals(cdf("x"), td.load_policy(document | known))
     assert any(isinstance(q.contribution, Ramps) for q in near.noisy)
@@ -179,16 +178,12 @@ def equation_15(size: int, theta: int, fanout: int = 16) -> float:
 )
 def test_plans_beat_the_ordered_hierarchical_mechanism(theta: int, most: float) -> None:
     secrets = {"x": "everything" if theta == 4357 else {"within": theta}}
-    document = {
-        "tetraodon": 1,
-        "dataset": "line",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 4356]}},
-        "secrets": secrets,
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", "ranges": "x"}],
-    }
+    document = public_policy(
+        dataset="line",
+        attributes={"x": {"integer": [0, 4356]}},
+        secrets=secrets,
+        release=[{"name": "q", "ranges": "x"}],
+    )
     plan = td.plan(td.load_policy(document))
     assert plan.certificate.exact
     assert plan.epsilon == 1
@@ -240,12 +235,7 @@ def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach
 
 def test_smoothed_counts_of_very_many_values_are_not_proposed() -> None:
     """Twenty million values ended in an error of the sparse solver, after gigabytes."""
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 19_999_999]}},
-        "budget": {"epsilon": 1},
-    }
+    document = public_policy(attributes={"x": {"integer": [0, 19999999]}})
     assert list(HIERARCHICAL.proposals(cdf("x"), td.load_policy(document))) == []
 
 
@@ -556,16 +546,12 @@ INTERVALS_SIZE = 150
 
 
 def policy(reach: int | None, **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "tetraodon": 1,
-        "dataset": "line",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, INTERVALS_SIZE - 1]}, "g": ["a", "b"]},
-        "secrets": {"x": "everything" if reach is None else {"within": reach}, "g": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "run", "cdf": "x"}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="line",
+        attributes={"x": {"integer": [0, INTERVALS_SIZE - 1]}, "g": ["a", "b"]},
+        secrets={"x": "everything" if reach is None else {"within": reach}, "g": "public"},
+        release=[{"name": "run", "cdf": "x"}],
+    )
     return td.load_policy(document | changes)
 
 

@@ -16,6 +16,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.certificate import Certificate
@@ -368,14 +369,12 @@ CENTRES = np.array([[20, 20], [60, 70], [80, 15]])
 
 
 def policy(**changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "taxis",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 99]}, "y": {"integer": [0, 79]}, "kind": ["day", "night"]},
-        "secrets": {"kind": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "k", "kmeans": ["x", "y"], "clusters": 3}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="taxis",
+        attributes={"x": {"integer": [0, 99]}, "y": {"integer": [0, 79]}, "kind": ["day", "night"]},
+        secrets={"kind": "public"},
+        release=[{"name": "k", "kmeans": ["x", "y"], "clusters": 3}],
+    )
     return td.load_policy(document | changes)
 
 

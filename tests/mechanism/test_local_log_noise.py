@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.domain import Attribute, Integers
@@ -28,14 +29,11 @@ PAID = {"name": "paid", "total": "wage", "noise": "each record"}
 
 
 def policy(*items: dict[str, Any], **changes: Any) -> td.Policy:
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"wage": {"integer": [100, 10_000_000], "unit": "EUR"}, "s": ["f", "m"]},
-        "secrets": {"wage": {"within": "10%"}, "s": "public"},
-        "budget": {"epsilon": 1},
-        "release": list(items) or [PAID],
-    }
+    document = public_policy(
+        attributes={"wage": {"integer": [100, 10000000], "unit": "EUR"}, "s": ["f", "m"]},
+        secrets={"wage": {"within": "10%"}, "s": "public"},
+        release=list(items) or [PAID],
+    )
     return td.load_policy({**document, **changes})
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.policies import policy_document, public_policy
 
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
@@ -42,12 +43,10 @@ from tetraodon.query.weighted_margins import WeighedMargins
 
 
 def policy(shape: tuple[int, ...] = (4, 3, 2), **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "dataset": "people",
-        "presence": "public",
-        "attributes": {name: {"integer": [0, size - 1]} for name, size in zip("abcdefghijkl", shape, strict=False)},
-        "budget": {"epsilon": 1},
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="people",
+        attributes={name: {"integer": [0, size - 1]} for name, size in zip("abcdefghijkl", shape, strict=False)},
+    )
     return td.load_policy(document | changes)
 
 
@@ -151,14 +150,12 @@ SECRETS: dict[str, Any] = {
 
 def policy_of_margins(secrets: dict[str, Any], presence: str = "public") -> td.Policy:
     return td.load_policy(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {"a": {"integer": [0, 1]}, "b": {"integer": [0, 2]}, "c": {"integer": [0, 3]}},
-            "secrets": secrets,
-            "together": "all at once",
-            "budget": {"epsilon": 1},
-        }
+        policy_document(
+            presence=presence,
+            attributes={"a": {"integer": [0, 1]}, "b": {"integer": [0, 2]}, "c": {"integer": [0, 3]}},
+            secrets=secrets,
+            together="all at once",
+        )
     )
 
 

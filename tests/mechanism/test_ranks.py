@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import QueryError, ReleaseError
@@ -20,15 +21,11 @@ DECILES = [f"0.{n}" for n in range(1, 10)]
 
 
 def policy(*items: dict[str, Any], **changes: Any) -> td.Policy:
-    document = {
-        "dataset": "d",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 99_999]}, "s": ["f", "m"]},
-        "secrets": {"s": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"bounds": False, **item} if {*item} & {"median", "quantiles"} else item for item in items],
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 99999]}, "s": ["f", "m"]},
+        secrets={"s": "public"},
+        release=[{"bounds": False, **item} if {*item} & {"median", "quantiles"} else item for item in items],
+    )
     return td.load_policy({**document, **changes})
 
 

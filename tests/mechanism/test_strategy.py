@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.policies import policy_document, public_policy
 from tests.worlds import attribute_graphs
 
 import tetraodon as td
@@ -27,13 +28,11 @@ from tetraodon.mechanism.one_scale import (
     ORDERED,
     OneScale,
     _independent,
-    each_prefix,
-    each_range,
     free_totals,
     known_totals,
 )
 from tetraodon.mechanism.registry import MECHANISMS, mechanism_named, proposals
-from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy, policy_among
+from tetraodon.mechanism.strategy import AskedPairs, Mechanism, Scaled, Strategy, policy_among
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known, Marginal
 from tetraodon.policy.load import load_policy
@@ -43,7 +42,7 @@ from tetraodon.queries import cdf, count, histogram, quantiles, ranges, total
 from tetraodon.query.contribution import One
 from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Split, splits
-from tetraodon.query.query import Query
+from tetraodon.query.query import Cells, EveryRange, ListedRanges, Query, RunningCounts
 from tetraodon.releases.plan import plan
 
 # -- strategy ---------------------------------------------------------------------------------------
@@ -51,14 +50,10 @@ from tetraodon.releases.plan import plan
 
 
 def policy(**changes: Any) -> td.Policy:
-    document = {
-        "tetraodon": 1,
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 9]}, "c": ["a", "b", "z"], "p": ["u", "v"]},
-        "secrets": {"x": {"within": 2}, "c": {"blocks": [["a", "b"], ["z"]]}, "p": "public"},
-        "budget": {"epsilon": 1},
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 9]}, "c": ["a", "b", "z"], "p": ["u", "v"]},
+        secrets={"x": {"within": 2}, "c": {"blocks": [["a", "b"], ["z"]]}, "p": "public"},
+    )
     return td.load_policy({**document, **changes})
 
 
@@ -127,15 +122,7 @@ def test_there_is_no_table_to_read() -> None:
 # -- exact ------------------------------------------------------------------------------------------
 # What needs no noise.
 
-HERE = td.load_policy(
-    {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 3]}},
-        "secrets": {"x": "public"},
-        "budget": {"epsilon": 1},
-    }
-)
+HERE = td.load_policy(public_policy(attributes={"x": {"integer": [0, 3]}}, secrets={"x": "public"}))
 SURE = Fraction(95, 100)
 
 
@@ -164,19 +151,12 @@ def test_nobody_proposes_it() -> None:
 # Known tables, added up to the attributes of an item, cost nothing and are measured exactly.
 
 POLICY = td.load_policy(
-    {
-        "dataset": "d",
-        "attributes": {"sex": ["F", "M"], "region": ["N", "S", "E"], "age": {"integer": [0, 9]}},
-        "secrets": {"age": {"blocks": [[0, 4], [5, 9]]}},
-        "known": [
-            {"marginal": ["sex", "region"]},
-            {"blocks": {"age": [[0, 1], [2, 9]]}},
-            {"count": "age = 3"},
-        ],
-        "together": "one attribute at a time",
-        "presence": "public",
-        "budget": {"epsilon": 1},
-    }
+    public_policy(
+        attributes={"sex": ["F", "M"], "region": ["N", "S", "E"], "age": {"integer": [0, 9]}},
+        secrets={"age": {"blocks": [[0, 4], [5, 9]]}},
+        known=[{"marginal": ["sex", "region"]}, {"blocks": {"age": [[0, 1], [2, 9]]}}, {"count": "age = 3"}],
+        together="one attribute at a time",
+    )
 )
 
 
@@ -285,13 +265,11 @@ def test_exact_answers_have_no_error() -> None:
 def test_boxes_need_as_many_running_counts_as_their_masks(presence: str) -> None:
     """Each sum is a combination of the noisy numbers; the terms are its coefficients, added up."""
     here = td.load_policy(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {"x": {"integer": [0, 4]}, "p": ["a", "b", "c"]},
-            "secrets": {"x": {"within": 1}, "p": "public"},
-            "budget": {"epsilon": 1},
-        }
+        policy_document(
+            presence=presence,
+            attributes={"x": {"integer": [0, 4]}, "p": ["a", "b", "c"]},
+            secrets={"x": {"within": 1}, "p": "public"},
+        )
     )
     (strategy,) = (one for one in ORDERED.proposals(td.queries.histogram("p", "x"), here) if one.table[-1].name == "x")
     at = Scaled(strategy, Fraction(1), here.domain)
@@ -318,13 +296,11 @@ def test_boxes_need_as_many_running_counts_as_their_masks(presence: str) -> None
 
 def policy_among_some(secret: object, presence: str = "public") -> Policy:
     return load_policy(
-        {
-            "dataset": "d",
-            "presence": presence,
-            "attributes": {"a": {"integer": [0, 5]}, "s": ["f", "m"]},
-            "secrets": {"a": secret, "s": "public"},
-            "budget": {"epsilon": 1},
-        }
+        policy_document(
+            presence=presence,
+            attributes={"a": {"integer": [0, 5]}, "s": ["f", "m"]},
+            secrets={"a": secret, "s": "public"},
+        )
     )
 
 
@@ -389,14 +365,11 @@ def test_no_room_above_compares_the_word_of_a_mechanism() -> None:
 
 
 def policy_of_registry(**changes: Any) -> td.Policy:
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 11]}, "y": {"integer": [0, 7]}, "p": ["a", "b"]},
-        "secrets": {"x": {"within": 2}, "y": {"within": 1}, "p": "public"},
-        "together": "one attribute at a time",
-        "budget": {"epsilon": 1},
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 11]}, "y": {"integer": [0, 7]}, "p": ["a", "b"]},
+        secrets={"x": {"within": 2}, "y": {"within": 1}, "p": "public"},
+        together="one attribute at a time",
+    )
     return td.load_policy(document | changes)
 
 
@@ -427,13 +400,9 @@ def test_quick_ways_never_promise_more(query: Any, presence: str) -> None:
 # -- known share ------------------------------------------------------------------------------------
 # What known totals take from the noise equals the projection that plain linear algebra gives, on tiny worlds.
 
-DOCUMENT = {
-    "dataset": "d",
-    "presence": "secret",
-    "attributes": {"att": {"real": [0.5, 0.7], "step": 0.1}},
-    "secrets": {"att": {"within": 0.2}},
-    "budget": {"epsilon": 1},
-}
+DOCUMENT = policy_document(
+    presence="secret", attributes={"att": {"real": [0.5, 0.7], "step": 0.1}}, secrets={"att": {"within": 0.2}}
+)
 
 
 def groupings(size: int) -> st.SearchStrategy[tuple[int, ...]]:
@@ -534,14 +503,12 @@ def test_known_blocks_that_cross_the_bins_of_a_histogram(blocks: list[list[float
 
 def test_more_blocks_than_bins_are_planned() -> None:
     """This ended in `math domain error`: three known blocks were taken for three known parts of two cells."""
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": ["v0", "v1", "v2", "v3", "v4"]},
-        "budget": {"epsilon": "0.1"},
-        "known": [{"blocks": {"x": [["v1", "v2"], ["v3", "v4"], ["v0"]]}}],
-        "release": [{"name": "h", "histogram": "x", "bins": {"x": [["v0", "v1", "v2", "v3"], ["v4"]]}}],
-    }
+    document = public_policy(
+        attributes={"x": ["v0", "v1", "v2", "v3", "v4"]},
+        budget={"epsilon": "0.1"},
+        known=[{"blocks": {"x": [["v1", "v2"], ["v3", "v4"], ["v0"]]}}],
+        release=[{"name": "h", "histogram": "x", "bins": {"x": [["v0", "v1", "v2", "v3"], ["v4"]]}}],
+    )
     assert plan(document)["h"].expected_error > 0
 
 
@@ -560,10 +527,12 @@ def test_a_cell_that_known_blocks_only_cross_is_not_certain(tmp_path: object) ->
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 20])
-def test_one_group_has_closed_forms(size: int) -> None:
+def test_one_group_and_values_apart_have_closed_forms(size: int) -> None:
     """Twenty million values were sorted, again and again."""
     groups = np.zeros(size, np.int64)
-    prefixes = [Fraction(k * k, size) for k in range(1, size + 1)]
-    ranges = [Fraction((high - low) ** 2, size) for high in range(1, size + 1) for low in range(high)]
-    assert each_prefix(groups) == sum(prefixes) / len(prefixes)
-    assert each_range(groups) == sum(ranges) / len(ranges)
+    prefixes = [k * k / size for k in range(1, size + 1)]
+    ranges = [(high - low) ** 2 / size for high in range(1, size + 1) for low in range(high)]
+    assert AskedPairs(RunningCounts(), size).mean(groups) == pytest.approx(np.mean(prefixes))
+    assert AskedPairs(EveryRange(), size).mean(groups) == pytest.approx(np.mean(ranges))
+    for reading in (Cells(), RunningCounts(), EveryRange(), ListedRanges(((0, size - 1), (0, 0)))):
+        assert AskedPairs(reading, size).mean(np.arange(size)) == pytest.approx(AskedPairs(reading, size).whole)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 from tests.mechanism.test_hierarchical import variance_by_matrices
+from tests.policies import policy_document
 from tests.releases.made import drawn, kept
 
 import tetraodon as td
@@ -21,7 +22,7 @@ from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.mechanism import strategy_optimiser as dual_search
 from tetraodon.mechanism.hierarchical.fit import RunningFit
 from tetraodon.mechanism.registry import MECHANISMS, proposals
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import AskedPairs, Scaled, Strategy
 from tetraodon.mechanism.strategy_optimiser import (
     DUAL_NEAR,
     LONGEST,
@@ -30,7 +31,6 @@ from tetraodon.mechanism.strategy_optimiser import (
     RUNNING_NEAR,
     SHORT,
     WEIGHTED,
-    AskedPairs,
     Sought,
     _Error,
     best_rows,
@@ -61,14 +61,13 @@ SECRETS = {"near": {"within": 3}, "all": "everything", "blocks": {"blocks": [[0,
 
 
 def policy(secret: Any = "everything", *, size: int = 16, **changes: Any) -> Policy:
-    document: dict[str, Any] = {
-        "dataset": "line",
-        "presence": "secret",
-        "attributes": {"x": {"integer": [0, size - 1]}},
-        "secrets": {"x": secret},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", "cdf": "x"}],
-    }
+    document: dict[str, Any] = policy_document(
+        dataset="line",
+        presence="secret",
+        attributes={"x": {"integer": [0, size - 1]}},
+        secrets={"x": secret},
+        release=[{"name": "q", "cdf": "x"}],
+    )
     return td.load_policy(document | changes)
 
 

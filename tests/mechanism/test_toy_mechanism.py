@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.policies import public_policy
 from tests.releases.made import kept
 
 import tetraodon as td
@@ -43,16 +44,12 @@ from tetraodon.releases.run import noisy
 
 RUNS = 400
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
-POLICY: dict[str, Any] = {
-    "tetraodon": 1,
-    "dataset": "toy",
-    "individuals": "one row each",
-    "presence": "public",
-    "attributes": {"x": {"integer": [0, 9]}},
-    "secrets": {"x": {"blocks": [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]}},
-    "budget": {"epsilon": 1},
-    "release": [{"name": "h", "histogram": "x"}],
-}
+POLICY: dict[str, Any] = public_policy(
+    dataset="toy",
+    attributes={"x": {"integer": [0, 9]}},
+    secrets={"x": {"blocks": [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]}},
+    release=[{"name": "h", "histogram": "x"}],
+)
 TABLE = pl.DataFrame({"x": [(i * i * 7 + i // 3) % 10 for i in range(300)]})
 TRUTH = np.bincount(TABLE["x"], minlength=10)
 

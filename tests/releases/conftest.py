@@ -8,30 +8,27 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 
-POLICY: Mapping[str, Any] = {
-    "tetraodon": 1,
-    "dataset": "survey",
-    "title": "A small survey",
-    "individuals": "one row each",
-    "presence": "public",
-    "attributes": {
+POLICY: Mapping[str, Any] = public_policy(
+    dataset="survey",
+    title="A small survey",
+    attributes={
         "age": {"integer": [20, 29]},
         "sex": ["Female", "Male"],
         "income": {"real": [0, 5], "step": "0.5", "unit": "kEUR"},
         "region": ["north", "south", "east"],
     },
-    "secrets": {
+    secrets={
         "age": {"within": 2},
         "sex": "public",
         "region": {"blocks": [["north", "south"], ["east"]]},
         "income": {"within": 1},
     },
-    "together": "one attribute at a time",
-    "budget": {"epsilon": 1},
-    "release": [
+    together="one attribute at a time",
+    release=[
         {"name": "ages", "histogram": ["age", "sex"], "share": 2},
         {"name": "older", "cdf": "age"},
         {"name": "pay", "total": "income", "by": "sex"},
@@ -41,7 +38,7 @@ POLICY: Mapping[str, Any] = {
         {"name": "blocks", "histogram": ["region"], "bins": {"region": "secret blocks"}},
         {"name": "men", "count": "sex = 'Male' and age > 24"},
     ],
-}
+)
 
 
 @pytest.fixture

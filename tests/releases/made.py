@@ -48,9 +48,9 @@ def kept(asked: td.Policy | td.Plan, table: Any, home: Path, *, delta: Any = Non
 
 
 def _told(measurement: Measurement, exact: Any, noise: Callable[[tuple[int, ...]], Any]) -> Any:
-    if isinstance(tables := measurement.query.contribution, ChosenTables):  # the farthest off is chosen
+    if isinstance(measurement.query.contribution, ChosenTables):  # the farthest off is chosen
         draw, choose = lambda _, __, shape: noise(shape), lambda scores, _: int(np.argmax(scores))
-        return draw_tables(tables, exact, measurement.scale, measurement.noise, draw, choose)
+        return draw_tables(measurement, exact, draw, choose)
     return exact + np.asarray(noise(exact.shape), np.int64) if measurement.scale else exact
 
 

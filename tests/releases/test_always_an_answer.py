@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import policy_document, public_policy
 
 import tetraodon as td
 from tetraodon.releases.release import Release
@@ -62,15 +63,14 @@ def policy(rng: random.Random) -> tuple[dict[str, Any], dict[str, Sequence[Any]]
         lambda: {"count": "x > 0"},
     ]
     items = [{"name": f"q{k}", **rng.choice(kinds)()} for k in range(rng.randint(1, 4))]
-    document = {
-        "dataset": "d",
-        "presence": rng.choice(["public", "secret"]),
-        "attributes": attributes,
-        "secrets": {name: secret(name) for name in values},
-        "together": rng.choice(["one attribute at a time", "all at once"]),
-        "budget": {"epsilon": rng.choice([1, "0.001", 50]), **rng.choice([{}, {"delta": "1e-6"}])},
-        "release": items,
-    }
+    document = policy_document(
+        presence=rng.choice(["public", "secret"]),
+        attributes=attributes,
+        secrets={name: secret(name) for name in values},
+        together=rng.choice(["one attribute at a time", "all at once"]),
+        budget={"epsilon": rng.choice([1, "0.001", 50]), **rng.choice([{}, {"delta": "1e-6"}])},
+        release=items,
+    )
     return {**document, **({"known": known} if known else {})}, values
 
 
@@ -99,26 +99,23 @@ def assert_agreement(released: Release) -> None:
     """All tables count as many records as each other, and whole ones are whole."""
     tables = [answer.table for answer in released.values() if answer.values is not None]
     for whole in (False, True):
-        same = [float(table.values.sum()) for table in tables if table.whole == whole]
+        same = [float(table.values.sum()) for table in tables if table.item.item.whole == whole]
         assert not same or max(same) - min(same) < 1e-6 * (1 + max(map(abs, same)))
-    assert all((table.values >= 0).all() and (table.values % 1 == 0).all() for table in tables if table.whole)
+    assert all((table.values >= 0).all() and (table.values % 1 == 0).all() for table in tables if table.item.item.whole)
 
 
 @pytest.mark.parametrize("y", [{"blocks": [[0, 2], [3, 5]]}, {"within": 1}, "everything"])
 def test_order_gives_way_to_exact_blocks(y: Any, tmp_path: Path) -> None:
     """This was charged, and then always failed: never-falling counts by y broke the exact counts of blocks of x."""
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 7]}, "y": {"integer": [0, 5]}},
-        "secrets": {"x": {"blocks": [[0, 3], [4, 7]]}, "y": y},
-        "budget": {"epsilon": 1},
-        "release": [
+    document = public_policy(
+        attributes={"x": {"integer": [0, 7]}, "y": {"integer": [0, 5]}},
+        secrets={"x": {"blocks": [[0, 3], [4, 7]]}, "y": y},
+        release=[
             {"name": "c", "cdf": "x", "by": ["y"]},
             {"name": "r", "rectangles": ["x", "y"]},
             {"name": "h", "histogram": ["x", "y"]},
         ],
-    }
+    )
     table = pl.DataFrame({"x": [k % 8 for k in range(200)], "y": [k % 6 for k in range(200)]})
     with td.Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         ledger.open("d", 1, document)
@@ -130,14 +127,12 @@ def test_order_gives_way_to_exact_blocks(y: Any, tmp_path: Path) -> None:
 
 
 def test_running_counts_never_fall_within_exact_blocks(tmp_path: Path) -> None:
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 7]}},
-        "secrets": {"x": {"blocks": [[0, 3], [4, 7]]}},
-        "budget": {"epsilon": "0.05"},
-        "release": [{"name": "c", "cdf": "x"}],
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 7]}},
+        secrets={"x": {"blocks": [[0, 3], [4, 7]]}},
+        budget={"epsilon": "0.05"},
+        release=[{"name": "c", "cdf": "x"}],
+    )
     table = pl.DataFrame({"x": [k % 8 for k in range(80)]})
     with td.Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         ledger.open("d", 1, document)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 from tests.releases.made import drawn, release_with, silent
 
@@ -186,12 +187,11 @@ def test_a_library_for_frames_that_is_missing_is_named(
 
 @pytest.mark.parametrize("kind", ["mean", "variance", "standard deviation"])
 def test_a_mean_of_nobody_is_said_to_say_nothing(kind: str) -> None:
-    document = {
-        "dataset": "few",
-        "attributes": {"pay": {"integer": [0, 9]}, "region": ["n", "s", "w"]},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "all", kind: "pay"}, {"name": "each", kind: "pay", "by": "region"}],
-    }
+    document = policy_document(
+        dataset="few",
+        attributes={"pay": {"integer": [0, 9]}, "region": ["n", "s", "w"]},
+        release=[{"name": "all", kind: "pay"}, {"name": "each", kind: "pay", "by": "region"}],
+    )
     many = pl.DataFrame({"pay": [row % 10 for row in range(5000)], "region": ["n", "s"] * 2500})
     release = release_with(td.load_policy(document), many, silent)
     assert release["all"].remark == ""
@@ -254,14 +254,11 @@ def test_all_cells_at_once_are_the_cells_one_by_one(table: pl.DataFrame) -> None
 def test_what_no_noise_is_left_in_is_a_whole_number(mechanism: str) -> None:
     """A public total is the sum of many floats; it comes out as the number that it is."""
     within = {"hierarchical": 30, "ordered": 1, "identity": 999}[mechanism]
-    document = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 999]}},
-        "secrets": {"x": {"within": within}},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", **({"histogram": "x"} if mechanism == "identity" else {"cdf": "x"})}],
-    }
+    document = public_policy(
+        attributes={"x": {"integer": [0, 999]}},
+        secrets={"x": {"within": within}},
+        release=[{"name": "q", **({"histogram": "x"} if mechanism == "identity" else {"cdf": "x"})}],
+    )
     rows = pl.DataFrame({"x": [(7 * row) % 1000 for row in range(701)]})
     made = release_with(td.load_policy(document), rows, lambda shape: np.arange(np.prod(shape)).reshape(shape) % 3)["q"]
     assert made.item.mechanism == mechanism
@@ -278,14 +275,11 @@ TABLE = pl.DataFrame({"x": [0, 1, 1, 2, 3, 3, 3, 3], "y": [0, 1, 2, 0, 1, 2, 0, 
 
 
 def release_of(item: dict[str, object], secrets: dict[str, object], noise: object = silent) -> td.Release:
-    policy = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 3]}, "y": {"integer": [0, 2]}},
-        "secrets": secrets,
-        "budget": {"epsilon": 1},
-        "release": [{"name": "it", **item}],
-    }
+    policy = public_policy(
+        attributes={"x": {"integer": [0, 3]}, "y": {"integer": [0, 2]}},
+        secrets=secrets,
+        release=[{"name": "it", **item}],
+    )
     return release_with(td.load_policy(policy), TABLE, noise)
 
 
@@ -338,18 +332,15 @@ def test_bad_ranges_are_refused(table: pl.DataFrame) -> None:
 # -- columns ----------------------------------------------------------------------------------------
 # Answers as columns: natural types, one row per answer, intervals around every number.
 
-COLUMNS_POLICY = {
-    "tetraodon": 1,
-    "dataset": "types",
-    "presence": "public",
-    "attributes": {
+COLUMNS_POLICY = public_policy(
+    dataset="types",
+    attributes={
         "day": {"date": ["2020-02-27", "2020-03-02"]},
         "size": {"real": [0, 1], "step": "0.25"},
         "ok": "boolean",
         "grade": {"ordered": ["low", "middle", "high"]},
     },
-    "budget": {"epsilon": 1},
-    "release": [
+    release=[
         {"name": "days", "cdf": "day"},
         {"name": "sizes", "ranges": "size"},
         {"name": "oks", "count": "all", "by": ["ok"]},
@@ -357,7 +348,7 @@ COLUMNS_POLICY = {
         {"name": "named", "ranges": {"grade": {"fair": ["low", "middle"], "top": ["high", "high"]}}, "by": "ok"},
         {"name": "everybody", "count": "all"},
     ],
-}
+)
 COLUMNS_TABLE = pl.DataFrame(
     {
         "day": [dt.date(2020, 2, 29), dt.date(2020, 3, 1), dt.date(2020, 3, 1), dt.date(2020, 2, 27)],
@@ -398,17 +389,14 @@ def test_intervals_hold_their_estimates() -> None:
 
 def test_an_attribute_may_be_called_like_an_answer() -> None:
     policy = td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "names",
-            "presence": "public",
-            "attributes": {"count": {"integer": [1, 3]}, "lower": ["a", "b"]},
-            "budget": {"epsilon": 1},
-            "release": [
+        public_policy(
+            dataset="names",
+            attributes={"count": {"integer": [1, 3]}, "lower": ["a", "b"]},
+            release=[
                 {"name": "h", "histogram": ["count", "lower"]},
                 {"name": "q", "quantiles": "count", "bounds": True, "at": [0.5]},
             ],
-        }
+        )
     )
     release = release_with(policy, pl.DataFrame({"count": [1, 3, 3], "lower": ["a", "b", "b"]}), silent)
     assert release["h"].to_polars().columns == ["count_value", "lower_value", "count", "lower", "upper", "measured"]
@@ -417,18 +405,15 @@ def test_an_attribute_may_be_called_like_an_answer() -> None:
 
 def test_a_weighted_mean_and_a_histogram_by_an_attribute() -> None:
     policy = td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "weights",
-            "presence": "public",
-            "attributes": {"x": {"integer": [0, 10]}, "w": {"real": [0, 2], "step": "0.5"}, "s": ["a", "b"]},
-            "secrets": {"w": "public", "s": "public"},
-            "budget": {"epsilon": 1},
-            "release": [
+        public_policy(
+            dataset="weights",
+            attributes={"x": {"integer": [0, 10]}, "w": {"real": [0, 2], "step": "0.5"}, "s": ["a", "b"]},
+            secrets={"w": "public", "s": "public"},
+            release=[
                 {"name": "m", "mean": "x", "weight": "w", "by": "s"},
                 {"name": "h", "histogram": ["x"], "by": "s"},
             ],
-        }
+        )
     )
     table = pl.DataFrame({"x": [2, 4, 9], "w": [0.5, 1.5, 2.0], "s": ["a", "a", "b"]})
     release = release_with(policy, table, silent)
@@ -448,17 +433,16 @@ def test_a_weight_that_can_be_negative_cannot_weigh_a_mean() -> None:
 def test_no_interval_of_a_count_begins_below_zero(tmp_path: Path) -> None:
     """Where counts are published as they were estimated, noise takes some below zero, and no count can be there."""
     policy = td.load_policy(
-        {
-            "dataset": "d",
-            "attributes": {"x": ["a", "b", "c"], "age": {"integer": [0, 9]}, "y": {"integer": [0, 3]}},
-            "budget": {"epsilon": "0.5"},
-            "release": [
+        policy_document(
+            attributes={"x": ["a", "b", "c"], "age": {"integer": [0, 9]}, "y": {"integer": [0, 3]}},
+            budget={"epsilon": "0.5"},
+            release=[
                 {"name": "xs", "histogram": "x", "whole": False},
                 {"name": "ages", "cdf": "age", "whole": False},
                 {"name": "boxes", "rectangles": ["age", "y"]},
                 {"name": "few", "count": "x = 'a' and age > 7", "whole": False},
             ],
-        }
+        )
     )
     table, below = pl.DataFrame({"x": ["a", "b"], "age": [1, 2], "y": [0, 1]}), 0
     with td.Ledger(tmp_path / "ledger.db") as book:

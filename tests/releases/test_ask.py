@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom
+from tests.policies import policy_document
 from tests.releases.made import release_with, silent
 
 import tetraodon as td
@@ -144,13 +145,9 @@ def test_small_counts_of_84_tables_are_covered() -> None:
     names = [f"a{n}" for n in range(9)]
     items = [{"name": "_".join(three), "histogram": list(three)} for three in itertools.combinations(names, 3)]
     policy = td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "many",
-            "attributes": {name: ["x", "z"] for name in names},
-            "budget": {"epsilon": 10},
-            "release": items,
-        }
+        policy_document(
+            dataset="many", attributes={name: ["x", "z"] for name in names}, budget={"epsilon": 10}, release=items
+        )
     )
     plan = td.plan(policy)
     table = pl.DataFrame({name: ["x"] * 90 + ["z"] * (n % 3) + ["x"] * (2 - n % 3) for n, name in enumerate(names)})
@@ -200,17 +197,17 @@ DIRTY = pl.DataFrame(
 
 def with_parts(items: list[dict[str, Any]], noise: Any = silent, epsilon: float = 1) -> td.Release:
     apart = {"missing": "separate"}
-    policy = {
-        "dataset": "dirty",
-        "attributes": {
+    policy = policy_document(
+        dataset="dirty",
+        attributes={
             "age": {"integer": [0, 5], **apart},
             "sex": ["f", "m"],
             "region": {"categories": ["n", "s"]},
             "pay": {"integer": [0, 4], **apart},
         },
-        "budget": {"epsilon": epsilon},
-        "release": items,
-    }
+        budget={"epsilon": epsilon},
+        release=items,
+    )
     return release_with(td.load_policy(policy), DIRTY, noise)
 
 

@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 
 import pytest
+from tests.policies import policy_document
 
 import tetraodon as td
 from tetraodon.errors import ReleaseError
@@ -39,13 +40,11 @@ def test_every_measurement_survives_the_file(policy: td.Policy) -> None:
 
 def test_scales_are_exact() -> None:
     policy = td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "d",
-            "attributes": {"x": {"integer": [1, 3]}},
-            "budget": {"epsilon": "1/3"},
-            "release": [{"name": "h", "histogram": ["x"]}],
-        }
+        policy_document(
+            attributes={"x": {"integer": [1, 3]}},
+            budget={"epsilon": "1/3"},
+            release=[{"name": "h", "histogram": ["x"]}],
+        )
     )
     (measurement, *_) = td.plan(policy)["h"].measurements
     assert measurement_document(measurement)["noise"]["scale"] == "6"

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.releases.compare import compare
@@ -17,16 +18,12 @@ from tetraodon.releases.compare import compare
 
 
 def policy(secret: Any = None, item: Any = None, **changes: Any) -> td.Policy:
-    document: dict[str, Any] = {
-        "tetraodon": 1,
-        "dataset": "line",
-        "individuals": "one row each",
-        "presence": "public",
-        "attributes": {"x": {"real": [0, 50], "step": "0.5"}, "sex": ["f", "m"]},
-        "secrets": {"x": secret or {"within": 5}, "sex": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "q", **(item or {"cdf": "x"})}],
-    }
+    document: dict[str, Any] = public_policy(
+        dataset="line",
+        attributes={"x": {"real": [0, 50], "step": "0.5"}, "sex": ["f", "m"]},
+        secrets={"x": secret or {"within": 5}, "sex": "public"},
+        release=[{"name": "q", **(item or {"cdf": "x"})}],
+    )
     return td.load_policy(document | changes)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.engine.tables import table as made_table
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 from tests.releases.made import kept
 from tests.services import forms, needs_postgres, postgres
@@ -274,14 +275,12 @@ def test_known_counts_and_people_with_a_key_are_refused(most: int) -> None:
 
 def test_a_series_longer_than_the_policy_says_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
     chain = {"along": "time", "transition": [["0.9", "0.1"], ["0.2", "0.8"]], "source": "a study of 2007", "length": 5}
-    policy = {
-        "dataset": "meter",
-        "presence": "public",
-        "attributes": {"on": {"integer": [0, 1]}},
-        "attackers": [{"chain": chain}],
-        "budget": {"epsilon": 1},
-        "release": [{"name": "ons", "histogram": "on"}],
-    }
+    policy = public_policy(
+        dataset="meter",
+        attributes={"on": {"integer": [0, 1]}},
+        attackers=[{"chain": chain}],
+        release=[{"name": "ons", "histogram": "on"}],
+    )
     plan = td.plan(td.load_policy(policy))
     ledger = td.Ledger(tmp_path / "chain.db")
     ledger.open("meter", 2, plan.policy.document)
@@ -346,13 +345,11 @@ def test_views_and_perturbed_tables_are_read_as_the_governing_policy_says(what: 
 
 def test_which_rows_of_a_person_are_cut_is_decided_by_all_attributes_of_the_governing_policy() -> None:
     """A file that leaves attributes out, or names them in another order, counts the same rows."""
-    whole = {
-        "dataset": "d",
-        "individuals": {"key": "p", "at most": 1},
-        "attributes": {"a": {"integer": [0, 1]}, "b": {"integer": [0, 1]}},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "h", "histogram": "b"}],
-    }
+    whole = policy_document(
+        individuals={"key": "p", "at most": 1},
+        attributes={"a": {"integer": [0, 1]}, "b": {"integer": [0, 1]}},
+        release=[{"name": "h", "histogram": "b"}],
+    )
     governing = td.load_policy(whole)
     rows = pl.DataFrame({"p": ["me", "me"], "a": [0, 1], "b": [1, 0]})
     for names in ("ab", "ba", "b"):
@@ -364,12 +361,7 @@ def test_which_rows_of_a_person_are_cut_is_decided_by_all_attributes_of_the_gove
 
 def test_columns_that_a_file_leaves_out_still_say_how_the_table_is_read(tmp_path: Path) -> None:
     """A header that holds one column with commas and the other with semicolons is no table of the governing policy."""
-    whole = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 9]}, "z": {"integer": [0, 9]}},
-        "budget": {"epsilon": 1},
-    }
+    whole = public_policy(attributes={"x": {"integer": [0, 9]}, "z": {"integer": [0, 9]}})
     governing = td.load_policy(whole)
     (tmp_path / "table.csv").write_text("x,y;z\n1,2;3\n4,5;6\n")
     for name in "xz":
@@ -393,14 +385,11 @@ def test_people_with_more_rows_are_cut_only_where_the_governing_policy_allows_it
 # -- selection --------------------------------------------------------------------------------------
 # Releases from selections of a table: the condition is priced as `where`, and the policy speaks of the whole table.
 
-PEOPLE: dict[str, Any] = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {"region": ["north", "south"], "ill": "boolean"},
-    "secrets": {"ill": "everything", "region": "public"},
-    "budget": {"epsilon": 1},
-    "release": [{"name": "ill", "histogram": "ill"}],
-}
+PEOPLE: dict[str, Any] = public_policy(
+    attributes={"region": ["north", "south"], "ill": "boolean"},
+    secrets={"ill": "everything", "region": "public"},
+    release=[{"name": "ill", "histogram": "ill"}],
+)
 KEYED = {"individuals": {"key": "person", "at most": 1}, "secrets": {"region": "everything", "ill": "everything"}}
 
 

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 from tests.releases.made import kept, release_with, silent
 
@@ -39,18 +40,10 @@ from tetraodon.releases.release import Release, infer
 # Everything that was measured is estimated together: as dense least squares over the whole domain does it.
 
 SURE = Fraction(95, 100)
-COMBINED: dict[str, Any] = {
-    "tetraodon": 1,
-    "dataset": "small",
-    "individuals": "one row each",
-    "attributes": {
-        "age": {"integer": [20, 27]},
-        "sex": ["F", "M"],
-        "region": ["n", "s", "w"],
-        "pay": {"integer": [0, 5]},
-    },
-    "budget": {"epsilon": 1},
-}
+COMBINED: dict[str, Any] = policy_document(
+    dataset="small",
+    attributes={"age": {"integer": [20, 27]}, "sex": ["F", "M"], "region": ["n", "s", "w"], "pay": {"integer": [0, 5]}},
+)
 SECRETS = [{}, {"age": {"within": 1}, "sex": "public"}, {"age": {"within": 2}, "region": "public"}]
 ITEMS: list[dict[str, Any]] = [
     {"histogram": ["age", "sex"]},
@@ -259,13 +252,12 @@ def test_bins_hide_what_a_sum_needs() -> None:
 
 
 def test_next_to_no_noise_is_not_none() -> None:
-    policy = {
-        "tetraodon": 1,
-        "dataset": "sure",
-        "attributes": {"age": {"integer": [0, 9]}, "sex": ["f", "m"]},
-        "budget": {"epsilon": "1000000"},
-        "release": [{"name": "ages", "histogram": ["age", "sex"]}, {"name": "sum", "total": "age"}],
-    }
+    policy = policy_document(
+        dataset="sure",
+        attributes={"age": {"integer": [0, 9]}, "sex": ["f", "m"]},
+        budget={"epsilon": "1000000"},
+        release=[{"name": "ages", "histogram": ["age", "sex"]}, {"name": "sum", "total": "age"}],
+    )
     plan = td.plan(policy)
     measured = {
         item.name: tuple(np.zeros(m.query.shape(plan.policy.domain), np.int64) for m in item.measurements)
@@ -490,14 +482,12 @@ PUBLISHED = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
 
 def policy(sizes: tuple[int, ...], ways: int = 2, **changes: Any) -> Policy:
     names = [f"a{number:02}" for number in range(len(sizes))]
-    base = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {name: {"integer": [1, size]} for name, size in zip(names, sizes, strict=True)},
-        "together": "all at once",
-        "budget": {"rho": "1/2"},
-        "release": [{"name": "_".join(some), "histogram": list(some)} for some in combinations(names, ways)],
-    }
+    base = public_policy(
+        attributes={name: {"integer": [1, size]} for name, size in zip(names, sizes, strict=True)},
+        together="all at once",
+        budget={"rho": "1/2"},
+        release=[{"name": "_".join(some), "histogram": list(some)} for some in combinations(names, ways)],
+    )
     return td.load_policy(base | changes)
 
 

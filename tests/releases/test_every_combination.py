@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import Refused
@@ -62,14 +63,11 @@ PAIRS = [pair for pair in combinations(SAID, 2) if not SAID[pair[0]].keys() & SA
 
 @cache
 def scale(*said: str) -> Fraction:
-    document: dict[str, Any] = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [10, 16]}, "s": ["f", "m"]},
-        "secrets": {"x": {"within": 2}, "s": "public"},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "h", "histogram": "x"}],
-    }
+    document: dict[str, Any] = public_policy(
+        attributes={"x": {"integer": [10, 16]}, "s": ["f", "m"]},
+        secrets={"x": {"within": 2}, "s": "public"},
+        release=[{"name": "h", "histogram": "x"}],
+    )
     for one in said:
         document |= SAID[one]
     plan = td.plan(td.load_policy(document))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 
 import tetraodon as td
@@ -73,13 +74,11 @@ def test_gaussian_noise_needs_a_delta() -> None:
 def test_the_stated_promise_holds_by_enumeration() -> None:
     """A histogram of two values, one person moving from one to the other: every pair of outputs, weighed exactly."""
     policy = td.load_policy(
-        {
-            "dataset": "d",
-            "presence": "public",
-            "attributes": {"a": ["x", "y"]},
-            "budget": {"epsilon": 1, "delta": "1e-3"},
-            "release": [{"name": "h", "histogram": ["a"]}],
-        }
+        public_policy(
+            attributes={"a": ["x", "y"]},
+            budget={"epsilon": 1, "delta": "1e-3"},
+            release=[{"name": "h", "histogram": ["a"]}],
+        )
     )
     found = plan(policy, noise="gaussian")
     [item] = found.items
@@ -157,17 +156,16 @@ def test_intervals_cover_the_truth(governed: tuple[td.Policy, td.Ledger], table:
 
 def test_comparing_at_a_matched_guarantee_divides_rho_by_squares() -> None:
     policy = td.load_policy(
-        {
-            "dataset": "line",
-            "presence": "public",
-            "attributes": {"x": {"integer": [0, 99]}, **{n: {"integer": [0, 9]} for n in "abcd"}},
-            "secrets": {"x": {"within": 5}},
-            "budget": BUDGET,
-            "release": [
+        public_policy(
+            dataset="line",
+            attributes={"x": {"integer": [0, 99]}, **{n: {"integer": [0, 9]} for n in "abcd"}},
+            secrets={"x": {"within": 5}},
+            budget=BUDGET,
+            release=[
                 {"name": "q", "cdf": "x"},
                 *({"name": f"{m}{n}", "histogram": [m, n]} for m, n in itertools.combinations("abcd", 2)),
             ],
-        }
+        )
     )
     found = compare(policy, theta=[5, "full"], pair=(0, 99))
     for variant in (v for v in found if v.item == "q"):
@@ -214,12 +212,11 @@ def test_after_releases_that_are_counted_in_rho_there_is_no_such_release(
 
 def test_what_a_release_says_was_charged_is_what_its_account_rose_by(tmp_path: Path) -> None:
     policy = td.load_policy(
-        {
-            "dataset": "d",
-            "attributes": {"x": ["a", "b"]},
-            "budget": {"epsilon": "0.5", "delta": "1e-6"},
-            "release": [{"name": "xs", "histogram": "x"}],
-        }
+        policy_document(
+            attributes={"x": ["a", "b"]},
+            budget={"epsilon": "0.5", "delta": "1e-6"},
+            release=[{"name": "xs", "histogram": "x"}],
+        )
     )
     table = pl.DataFrame({"x": ["a", "b", "b"]})
     with td.Ledger(tmp_path / "ledger.db") as book:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.policy.publication import ErrorTarget
@@ -50,14 +51,11 @@ QUERIES = (
 
 def policy_of(size: int, release: list[dict[str, Any]], **more: Any) -> td.Policy:
     return td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "line",
-            "presence": "public",
-            "attributes": {"x": {"integer": [1, size]}, "y": {"categories": ["a", "b", "c"]}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": f"q{number}", **query} for number, query in enumerate(release)],
-        }
+        public_policy(
+            dataset="line",
+            attributes={"x": {"integer": [1, size]}, "y": {"categories": ["a", "b", "c"]}},
+            release=[{"name": f"q{number}", **query} for number, query in enumerate(release)],
+        )
         | more
     )
 
@@ -142,19 +140,17 @@ def test_places_are_the_numbers_of_three_digits_in_order() -> None:
 # -- error targets ----------------------------------------------------------------------------------
 # Errors that are wanted, item by item: kept, driven by whom, and refused before anything is spent.
 
-POLICY: dict[str, Any] = {
-    "dataset": "staff",
-    "presence": "public",
-    "attributes": {"pay": {"integer": [0, 99], "unit": "EUR"}, "sex": ["f", "m"]},
-    "secrets": {"pay": {"within": 10}, "sex": "public"},
-    "budget": {"epsilon": 1},
-    "release": [
+POLICY: dict[str, Any] = public_policy(
+    dataset="staff",
+    attributes={"pay": {"integer": [0, 99], "unit": "EUR"}, "sex": ["f", "m"]},
+    secrets={"pay": {"within": 10}, "sex": "public"},
+    release=[
         {"name": "pays", "histogram": "pay"},
         {"name": "average", "mean": "pay"},
         {"name": "sum", "total": "pay"},
         {"name": "spread", "standard deviation": "pay", "by": "sex"},
     ],
-}
+)
 SURE = Fraction(95, 100)
 
 

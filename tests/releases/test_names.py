@@ -13,6 +13,7 @@ import frictionless
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.policies import policy_document, public_policy
 from typer.testing import CliRunner
 
 import tetraodon as td
@@ -27,12 +28,11 @@ from tetraodon.releases.names import DRAWN, draw_names, kept_names
 
 RARE = [f"rare{place}" for place in range(300)]
 COMMON = {"Moritz": 400, "=SUM(A1)": 350, "<b>bold</b>": 300, "Ängelholm, 'söder'": 250}
-BASE: dict[str, Any] = {
-    "dataset": "d",
-    "attributes": {"x": {"integer": [0, 3]}, "word": {"open": "text", "longest": 40}},
-    "budget": {"epsilon": 1, "delta": "1e-12"},
-    "release": [{"name": "words", "names": "word"}, {"name": "xs", "histogram": "x"}],
-}
+BASE: dict[str, Any] = policy_document(
+    attributes={"x": {"integer": [0, 3]}, "word": {"open": "text", "longest": 40}},
+    budget={"epsilon": 1, "delta": "1e-12"},
+    release=[{"name": "words", "names": "word"}, {"name": "xs", "histogram": "x"}],
+)
 LEDGER = "sqlite:///ledger.db"
 
 
@@ -298,13 +298,11 @@ def test_nobody_is_drawn_for_an_empty_table() -> None:
 # -- plan names -------------------------------------------------------------------------------------
 # Plans that tell names: shares of the budget, thresholds, and intervals that hold the truth whatever was told.
 
-NAMED: dict[str, Any] = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {"x": {"integer": [0, 3]}, "word": {"open": "text"}},
-    "budget": {"epsilon": 1, "delta": "1e-6"},
-    "release": [{"name": "words", "names": "word"}, {"name": "xs", "histogram": "x", "share": 3}],
-}
+NAMED: dict[str, Any] = public_policy(
+    attributes={"x": {"integer": [0, 3]}, "word": {"open": "text"}},
+    budget={"epsilon": 1, "delta": "1e-6"},
+    release=[{"name": "words", "names": "word"}, {"name": "xs", "histogram": "x", "share": 3}],
+)
 
 
 def test_items_divide_the_budget_as_their_shares_say() -> None:

@@ -21,12 +21,11 @@ from csvw import CSVW
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonstat_validator import validate_jsonstat
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 from tests.releases.made import kept, release_with, silent
 
 import tetraodon as td
-from tetraodon.engine.duckdb_source import SmallTables
-from tetraodon.releases import open_formats as parquet
 from tetraodon.releases.folder import NOTEBOOK, companion_names, companion_texts, file_hash, json_tables, notebook_text
 from tetraodon.releases.open_formats import (
     CSV_ON_THE_WEB,
@@ -167,11 +166,7 @@ def test_every_text_comes_back_and_sql_agrees(text: str) -> None:
     assert found == harmless_cell(text)
 
 
-@pytest.mark.parametrize("short", [50_000, 0])
-def test_csv_files_are_harmless_and_parquet_files_exact(
-    short: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parquet, "SHORT", short)
+def test_csv_files_are_harmless_and_parquet_files_exact(tmp_path: Path) -> None:
     texts = [*FORMULAS, *PLAIN]
     write_columns(tmp_path / "x", {"=name": np.array(texts, object), "n": np.arange(len(texts)) - 3})
     with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
@@ -184,7 +179,6 @@ def test_csv_files_are_harmless_and_parquet_files_exact(
 
 
 # -- column files -----------------------------------------------------------------------------------
-# Columns survive their files, whichever way they were written.
 
 COLUMNS = {
     "whole": np.array([1, -5, 2**40]),
@@ -195,9 +189,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("short", [50_000, 0])
-def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "SHORT", short)
+def test_columns_survive_their_files(tmp_path: Path) -> None:
     write_columns(tmp_path / "it's", COLUMNS)
     kinds = {name: column.dtype.kind for name, column in COLUMNS.items()}
     found = read_columns(tmp_path / "it's.parquet", kinds, 3)
@@ -214,18 +206,6 @@ def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytes
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_columns(tmp_path / "nowhere" / "x", COLUMNS)
-
-
-def test_short_tables_share_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
-    connect = duckdb.connect
-    monkeypatch.setattr(duckdb, "connect", lambda *given, **more: made.append(given) or connect(*given, **more))
-    monkeypatch.setattr(parquet, "WRITTEN_TABLES", SmallTables(files=True, ordered=True))
-    rows = {"row": np.arange(40_000)}
-    for name in "abc":
-        write_columns(tmp_path / name, rows)
-    assert len(made) == 1
-    assert (read_columns(tmp_path / "c.parquet", {"row": "i"}, 40_000)["row"] == rows["row"]).all()
 
 
 # -- json stat --------------------------------------------------------------------------------------
@@ -256,12 +236,10 @@ def test_a_cell_is_found_by_its_categories(policy: td.Policy, table: pl.DataFram
 
 
 def test_days_are_times_and_names_differ() -> None:
-    document = {
-        "dataset": "d",
-        "attributes": {"measure": {"date": ["2026-01-01", "2026-01-03"]}},
-        "budget": {"epsilon": 1},
-        "release": [{"name": "all", "histogram": "measure"}],
-    }
+    document = policy_document(
+        attributes={"measure": {"date": ["2026-01-01", "2026-01-03"]}},
+        release=[{"name": "all", "histogram": "measure"}],
+    )
     made = release_with(td.load_policy(document), pl.DataFrame({"measure": ["2026-01-02"]}), silent)
     found = json.loads(json_stat_text(made["all"], "d", "2026-01-01"))
     assert validate_jsonstat(found)
@@ -270,36 +248,33 @@ def test_days_are_times_and_names_differ() -> None:
 
 
 def test_what_is_no_table_of_numbers_or_too_long_has_none() -> None:
-    document = {
-        "dataset": "d",
-        "attributes": {"x": {"integer": [0, MOST_CELLS]}, "day": {"date": ["2026-01-01", "2026-01-03"]}},
-        "budget": {"epsilon": 1},
-        "release": [
+    document = policy_document(
+        attributes={"x": {"integer": [0, MOST_CELLS]}, "day": {"date": ["2026-01-01", "2026-01-03"]}},
+        release=[
             {"name": "long", "cdf": "x"},
             {"name": "middle", "median": "day", "bounds": True},
             {"name": "spots", "kmeans": ["x"], "clusters": 2},
             {"name": "days", "histogram": "day"},
         ],
-    }
+    )
     assert json_tables(td.plan(document)) == {"days": "answers/days.json"}
 
 
 # -- table metadata ---------------------------------------------------------------------------------
 # The descriptions of tables are read, and the files found to be as they say, by validators of each format.
 
-ODD = {
-    "dataset": "Größen & Co",
-    "attributes": {
+ODD = public_policy(
+    dataset="Größen & Co",
+    attributes={
         "day": {"date": ["2026-01-01", "2026-01-04"]},
         "member": "boolean",
         "=kind": {"categories": ["=1+1", "'x", "a,b", ""], "other": "a,b"},
         "count": {"integer": [-2, 2], "unit": "m"},
         "word": {"open": "text"},
     },
-    "publisher": {"name": "An office", "source": "A survey", "licence": "CC BY 4.0"},
-    "presence": "public",
-    "budget": {"epsilon": 4, "delta": "1e-6"},
-    "release": [
+    publisher={"name": "An office", "source": "A survey", "licence": "CC BY 4.0"},
+    budget={"epsilon": 4, "delta": "1e-6"},
+    release=[
         {"name": "words", "names": "word", "title": "Words that people use"},
         {"name": "Tage", "histogram": ["day", "member"], "title": "Days", "notes": ["A note."]},
         {"name": "tage", "histogram": ["=kind", "count"]},
@@ -307,7 +282,7 @@ ODD = {
         {"name": "mitte", "median": "day", "bounds": True},
         {"name": "spots", "kmeans": ["count"], "clusters": 2},
     ],
-}
+)
 ROWS = pl.DataFrame({"count": [1] * 50}).with_columns(
     day=pl.lit("2026-01-02"), member=pl.lit(True), word=pl.lit("=often"), **{"=kind": pl.lit("a,b")}
 )

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 from tests.gate.ways import TABLE, VIEW
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
@@ -38,13 +39,12 @@ ITEMS: dict[str, dict[str, Any]] = {
 
 def wish(item: str, epsilon: str = "1", **more: Any) -> td.Policy:
     return td.load_policy(
-        {
-            "dataset": "tiny",
-            "presence": "public",
-            "attributes": {"a": {"integer": [0, 2]}, "sex": ["f", "m"]},
-            "budget": {"epsilon": epsilon},
-            "release": [{"name": item, **ITEMS[item]}],
-        }
+        public_policy(
+            dataset="tiny",
+            attributes={"a": {"integer": [0, 2]}, "sex": ["f", "m"]},
+            budget={"epsilon": epsilon},
+            release=[{"name": item, **ITEMS[item]}],
+        )
         | more
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.certificate.test_missing_apart import brute_force
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.certificate import oracle
@@ -39,16 +40,16 @@ ASKED: list[dict[str, Any]] = [
 
 
 def policy(release: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {
-        "dataset": "parts",
-        "presence": "public",
-        "attributes": {"a": {"integer": [0, 3]}, "s": ["f", "m"], "r": ["x", "y", "z"], "b": {"integer": [0, 1]}},
-        "secrets": {"a": {"within": 1}, "s": "public"},
-        "together": "one attribute at a time",
-        "budget": {"epsilon": 1},
-        "release": [{"name": f"i{number}", **item} for number, item in enumerate(release)],
-        **more,
-    }
+    return (
+        public_policy(
+            dataset="parts",
+            attributes={"a": {"integer": [0, 3]}, "s": ["f", "m"], "r": ["x", "y", "z"], "b": {"integer": [0, 1]}},
+            secrets={"a": {"within": 1}, "s": "public"},
+            together="one attribute at a time",
+            release=[{"name": f"i{number}", **item} for number, item in enumerate(release)],
+        )
+        | more
+    )
 
 
 @pytest.mark.parametrize("where", CONDITIONS)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.policies import policy_document
 
 import tetraodon as td
 from tetraodon.gate.release_transaction import without_ledger
@@ -14,18 +15,17 @@ from tetraodon.releases.counting import count
 from tetraodon.releases.release import infer
 from tetraodon.releases.run import noisy
 
-POLICY: dict[str, Any] = {
-    "dataset": "visits",
-    "individuals": {"key": "who", "at most": 4},
-    "attributes": {"kind": ["a", "b"]},
-    "budget": {"epsilon": 1},
-    "release": [
+POLICY: dict[str, Any] = policy_document(
+    dataset="visits",
+    individuals={"key": "who", "at most": 4},
+    attributes={"kind": ["a", "b"]},
+    release=[
         {"name": "everybody", "people": "all"},
         {"name": "by_rows", "people": "by rows"},
         {"name": "again", "people": "all"},
         {"name": "kinds", "histogram": "kind"},
     ],
-}
+)
 TABLE = pl.DataFrame(
     {
         "who": [f"p{n}" for n in range(60) for _ in range(1 + n % 4)],

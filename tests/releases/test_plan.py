@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.policies import policy_document, public_policy
 from tests.releases.conftest import POLICY
 from tests.worlds import graphs, positive, queries
 
@@ -42,14 +43,7 @@ def with_changes(**changes: Any) -> td.Policy:
 def line(size: int, theta: int | None, query: dict[str, Any], **more: Any) -> td.Policy:
     secrets = {"secrets": {"x": {"within": theta}}} if theta else {}
     return td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "line",
-            "presence": "public",
-            "attributes": {"x": {"integer": [1, size]}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": "q", **query}],
-        }
+        public_policy(dataset="line", attributes={"x": {"integer": [1, size]}}, release=[{"name": "q", **query}])
         | secrets
         | more
     )
@@ -261,14 +255,12 @@ def test_items_that_are_alike_stop_together(monkeypatch: pytest.MonkeyPatch, at_
     """Scales are what they are if items stop step by step, after fewer certificates."""
     names = "abcdefgh"
     policy = td.load_policy(
-        {
-            "dataset": "wide",
-            "presence": "public",
-            "attributes": {name: {"integer": [0, 1 + (name > "f")]} for name in names},
-            "together": {"at most": at_most},
-            "budget": {"epsilon": 1},
-            "release": [{"name": name, "histogram": name, "share": 1 + (name in "be")} for name in names],
-        }
+        public_policy(
+            dataset="wide",
+            attributes={name: {"integer": [0, 1 + (name > "f")]} for name in names},
+            together={"at most": at_most},
+            release=[{"name": name, "histogram": name, "share": 1 + (name in "be")} for name in names],
+        )
     )
     asked = [Strategy(DIRECT, (item.linear(policy.domain),)) for item in policy.items]
     chosen = [(strategy, Fraction(9) / item.share) for strategy, item in zip(asked, policy.items, strict=True)]
@@ -309,14 +301,12 @@ def test_a_budget_is_filled_with_few_certificates(monkeypatch: pytest.MonkeyPatc
     """Two for each step that the budget stops at, not one for each item each time: planning grew cubically."""
     names = [f"a{number}" for number in range(30)]
     policy = td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "wide",
-            "together": together,
-            "attributes": {name: ["x", "y", "z"] for name in names},
-            "budget": {"epsilon": 1},
-            "release": [{"name": name, "histogram": [name]} for name in names],
-        }
+        policy_document(
+            dataset="wide",
+            together=together,
+            attributes={name: ["x", "y", "z"] for name in names},
+            release=[{"name": name, "histogram": [name]} for name in names],
+        )
     )
     chosen = [(item.strategy, Fraction(number + 1)) for number, item in enumerate(td.plan(policy))]
     asked = []
@@ -335,14 +325,11 @@ LIMIT = Limit(LAPLACE, Fraction(1, 2))
 
 def policy(asked: dict[str, Any]) -> td.Policy:
     return td.load_policy(
-        {
-            "dataset": "d",
-            "presence": "public",
-            "attributes": {"x": {"integer": [0, 40]}, "y": {"integer": [0, 9]}},
-            "secrets": {"x": {"within": 3}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": "i", **asked}],
-        }
+        public_policy(
+            attributes={"x": {"integer": [0, 40]}, "y": {"integer": [0, 9]}},
+            secrets={"x": {"within": 3}},
+            release=[{"name": "i", **asked}],
+        )
     )
 
 
@@ -448,19 +435,16 @@ def test_a_preview_is_the_plan_after_any_change(base: dict[str, Any]) -> None:
     assert seen == {*KINDS}
 
 
-SMALL = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {"x": {"integer": [0, 11]}, "y": {"integer": [0, 4]}, "g": ["a", "b", "c"]},
-    "secrets": {"x": {"within": 2}, "g": "public"},
-    "budget": {"epsilon": 1},
-    "release": [
+SMALL = public_policy(
+    attributes={"x": {"integer": [0, 11]}, "y": {"integer": [0, 4]}, "g": ["a", "b", "c"]},
+    secrets={"x": {"within": 2}, "g": "public"},
+    release=[
         {"name": "xs", "ranges": "x"},
         {"name": "both", "histogram": ["x", "y"]},
         {"name": "some", "cdf": "x", "where": "y > 1"},
         {"name": "few", "count": "x < 3 and g = 'a'"},
     ],
-}
+)
 UNLIKE: dict[str, dict[str, Any]] = {
     "presence": {"presence": "secret"},
     "delta": {"budget": {"epsilon": 1, "delta": 1e-6}},

@@ -11,6 +11,7 @@ from typing import Any
 import pandas
 import polars as pl
 import pytest
+from tests.policies import public_policy
 from tests.policy.test_build_attackers import CHAIN, read
 from tests.releases.conftest import POLICY
 
@@ -25,7 +26,6 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releases import pricing, run
 from tetraodon.releases.pricing import (
     charge_for,
-    charge_of,
     governing_certificate,
     price_of_known,
     quote,
@@ -49,13 +49,13 @@ def asked(**changes: Any) -> td.Plan:
 
 def test_the_same_policy_charges_what_was_planned() -> None:
     plan = asked()
-    assert charge_of(governing_certificate(plan, account())) == plan.certificate.epsilon
+    assert governing_certificate(plan, account()).epsilon == plan.certificate.epsilon
 
 
 def test_a_weaker_governing_policy_charges_less() -> None:
     plan = asked(release=[{"name": "t", "total": "age"}])
     narrower = account(secrets={**POLICY["secrets"], "age": {"within": 1}})
-    assert charge_of(governing_certificate(plan, narrower)) == plan.certificate.epsilon / 2
+    assert governing_certificate(plan, narrower).epsilon == plan.certificate.epsilon / 2
 
 
 def test_a_secret_presence_makes_a_known_total_infinitely_dear() -> None:
@@ -196,15 +196,12 @@ def test_a_file_with_fewer_attributes_is_priced_by_the_worst_records_of_the_gove
 # -- price of known ---------------------------------------------------------------------------------
 # What knowing a table costs, said in words with the plan.
 
-KNOWING = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {"sex": ["F", "M"], "region": ["N", "S"], "age": {"integer": [0, 9]}},
-    "together": "one attribute at a time",
-    "known": [{"marginal": ["sex", "region"]}],
-    "budget": {"epsilon": 1},
-    "release": [{"name": "all", "histogram": ["sex", "region", "age"]}, {"name": "known", "histogram": ["sex"]}],
-}
+KNOWING = public_policy(
+    attributes={"sex": ["F", "M"], "region": ["N", "S"], "age": {"integer": [0, 9]}},
+    together="one attribute at a time",
+    known=[{"marginal": ["sex", "region"]}],
+    release=[{"name": "all", "histogram": ["sex", "region", "age"]}, {"name": "known", "histogram": ["sex"]}],
+)
 
 
 def test_a_known_table_multiplies_the_noise_by_its_size() -> None:

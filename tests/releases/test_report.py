@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 import vl_convert
+from tests.policies import public_policy
 from tests.releases.conftest import POLICY
 from tests.releases.made import release_with
 
@@ -361,16 +362,13 @@ def noise_of_chart(shape: tuple[int, ...]) -> Any:
 
 
 def made(*items: Mapping[str, Any], **changes: Any) -> Release:
-    document = {
-        "tetraodon": 1,
-        "dataset": "charts",
-        "presence": "public",
-        "attributes": ATTRIBUTES,
-        "secrets": {"age": {"within": 5}, "sex": "public"},
-        "together": "one attribute at a time",
-        "budget": {"epsilon": 1},
-        "release": list(items),
-    }
+    document = public_policy(
+        dataset="charts",
+        attributes=ATTRIBUTES,
+        secrets={"age": {"within": 5}, "sex": "public"},
+        together="one attribute at a time",
+        release=list(items),
+    )
     rng = np.random.default_rng(11)
     table = pl.DataFrame(
         {

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.tables import FORMS, table
+from tests.policies import policy_document
 from tests.services import forms
 from tests.worlds import attribute_graphs, positive, queries
 
@@ -151,13 +152,11 @@ def test_cutting_rows_would_put_any_row_in_the_place_of_any_other(data: st.DataO
     assert truth(graph.domain, measured, kept, 1) == 2  # any row for any other, whatever is secret
 
 
-ISSUE = {
-    "dataset": "d",
-    "attributes": {"x": {"integer": [0, 20]}, "y": {"integer": [-3, 3]}},
-    "secrets": {"x": {"within": 5}, "y": "public"},
-    "together": "all at once",
-    "budget": {"epsilon": 1},
-}
+ISSUE = policy_document(
+    attributes={"x": {"integer": [0, 20]}, "y": {"integer": [-3, 3]}},
+    secrets={"x": {"within": 5}, "y": "public"},
+    together="all at once",
+)
 
 
 def swapped(most: int, low: int, high: int) -> tuple[list[tuple[str, int, int]], list[tuple[str, int, int]]]:

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import QueryError, Refused, ReleaseError
@@ -18,23 +19,16 @@ from tetraodon.releases.simulated import write_table
 # -- simulated --------------------------------------------------------------------------------------
 # Releases that could come out: made-up people, real noise. No table is read, and nothing is charged.
 
-POLICY: dict[str, Any] = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {
-        "age": {"integer": [0, 99], "missing": "separate"},
-        "sex": ["f", "m"],
-        "hours": {"integer": [0, 24]},
-    },
-    "budget": {"epsilon": 1},
-    "release": [
+POLICY: dict[str, Any] = public_policy(
+    attributes={"age": {"integer": [0, 99], "missing": "separate"}, "sex": ["f", "m"], "hours": {"integer": [0, 24]}},
+    release=[
         {"name": "ages", "histogram": "age"},
         {"name": "both", "histogram": ["age", "sex"], "bins": {"age": 10}},
         {"name": "mean", "mean": "hours", "where": "sex = 'f'"},
         {"name": "old", "count": "age >= 65"},
         {"name": "shares", "quantiles": "hours", "at": [0.5], "bounds": True},
     ],
-}
+)
 
 
 @pytest.fixture(scope="module")
@@ -111,25 +105,22 @@ def test_what_cannot_be_made_up_is_refused(planned: td.Plan) -> None:
 # -- synthetic --------------------------------------------------------------------------------------
 # A table of made-up records whose counts are those of a release: nothing is measured anew, so it costs no privacy.
 
-SYNTHETIC_POLICY: dict[str, Any] = {
-    "dataset": "d",
-    "presence": "public",
-    "attributes": {
+SYNTHETIC_POLICY: dict[str, Any] = public_policy(
+    attributes={
         "age": {"integer": [0, 79], "missing": "separate"},
         "sex": ["=f", "m"],
         "size": {"real": [0, 1], "step": 0.25},
         "day": {"date": ["2026-01-01", "2026-01-10"]},
         "never": "boolean",
     },
-    "budget": {"epsilon": 1},
-    "release": [
+    release=[
         {"name": "both", "histogram": ["age", "sex"]},
         {"name": "tens", "histogram": ["age", "size"], "bins": {"age": 10}},
         {"name": "days", "histogram": ["day", "size"]},
         {"name": "old", "count": "age >= 65"},
         {"name": "men", "histogram": "day", "where": "sex = 'm'"},
     ],
-}
+)
 
 
 @pytest.fixture(scope="module")

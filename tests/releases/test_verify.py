@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from tests.policies import policy_document
 
 import tetraodon as td
 from tetraodon.errors import ReleaseError
@@ -325,13 +326,11 @@ def test_texts_may_differ_in_last_digits_only(tmp_path: Path, mine: str, theirs:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("made")
     policy = td.load_policy(
-        {
-            "dataset": "d",
-            "attributes": {"x": {"integer": [0, 5]}},
-            "secrets": {"x": {"within": 1}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": "h", "histogram": "x", "bins": {"x": [[0, 2], [3, 5]]}}],
-        }
+        policy_document(
+            attributes={"x": {"integer": [0, 5]}},
+            secrets={"x": {"within": 1}},
+            release=[{"name": "h", "histogram": "x", "bins": {"x": [[0, 2], [3, 5]]}}],
+        )
     )
     with td.Ledger(home / "ledger.db") as book:
         book.open("d", 1, policy.document)
@@ -539,14 +538,13 @@ RELEASE = [
 
 def policy(top: int, secrets: Any, presence: str) -> td.Policy:
     return td.load_policy(
-        {
-            "dataset": "tiny",
-            "presence": presence,
-            "attributes": {"x": {"integer": [0, top]}},
-            "secrets": {"x": secrets},
-            "budget": {"epsilon": 1},
-            "release": RELEASE,
-        }
+        policy_document(
+            dataset="tiny",
+            presence=presence,
+            attributes={"x": {"integer": [0, top]}},
+            secrets={"x": secrets},
+            release=RELEASE,
+        )
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import QueryError
@@ -28,14 +29,12 @@ from tetraodon.report.odds import (
 
 
 def mapped(metric: str, within: str, **changes: Any) -> td.Policy:
-    base = {
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 6]}, "y": {"real": [0, 3], "step": "0.5"}, "sex": ["f", "m"]},
-        "secrets": {"sex": "public"},
-        "together": {"metric": metric, "over": ["x", "y"], "within": within},
-        "budget": {"epsilon": "1/2"},
-    }
+    base = public_policy(
+        attributes={"x": {"integer": [0, 6]}, "y": {"real": [0, 3], "step": "0.5"}, "sex": ["f", "m"]},
+        secrets={"sex": "public"},
+        together={"metric": metric, "over": ["x", "y"], "within": within},
+        budget={"epsilon": "1/2"},
+    )
     return load_policy(base | changes)
 
 

@@ -7,7 +7,7 @@ these records, where leaving an answer out, or no longer satisfying a condition,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,28 +23,30 @@ from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Ints
 from tetraodon.exact.effort import spend
-from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within, WithinOrMissing
-from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
-from tetraodon.query.contribution import Among
+from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within, WithinOrMissing, induced
+from tetraodon.policy.joint_graph import JointMetric, Regions
+from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, FactorGraph, SecretGraph
+from tetraodon.query.contribution import Among, Contribution, among_all
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.records_where import Kept, left_of
 
-# -- part steps -------------------------------------------------------------------------------------
-# The worst edge where some queries are about a part of the records only: those for which a condition holds.
-#
+# -- steps of conditions ----------------------------------------------------------------------------
 # A step inside a part moves a query about it as if it were about everybody; a step out of the part moves all that the
 # record adds; a step elsewhere moves nothing. So two parts that no secret joins do not add up ([HMD14] Thm 4.2), and of
 # two parts that a secret joins, a step between them moves what one record adds to each.
 #
-# * Attributes of conditions that no step changes are looked at value by value: each condition holds there or it does
-#   not.
-# * Of other attributes, those that nothing else looks at are looked at apart from the rest: which conditions a step
-#   along them changes, and what the rest moves given that.
-# * What is left over is looked at cell by cell.
+# Factors by which conditions tell what their queries do not add up are looked at apart from the rest: a public one
+# first, by the values that no condition tells apart, then all others together, step by step. What such a step moves is
+# a sum: what queries about these factors move, which its two ends say; and what the rest of the record adds to queries
+# that it leaves, enters, moves within or stays in. Steps that are alike in the latter are looked at together.
 
 NOTHING = Loss(Fraction(0), None, True)
 Search: TypeAlias = Callable[[SecretGraph, Sequence[Weighted], Mapping[str, int]], Loss]
 """The worst edge of a graph for weighted queries, all records having some codes."""
+MANY = 1 << 20
+"""Steps that are looked at together, and cells of several factors."""
+KEPT = 4096
+"""Cells of which every pair is looked at."""
 
 
 def about_parts(queries: Sequence[Weighted]) -> bool:
@@ -52,75 +54,9 @@ def about_parts(queries: Sequence[Weighted]) -> bool:
     return any(isinstance(query.contribution, Among) for query, _ in queries)
 
 
-def public_condition(graph: SecretGraph, queries: Sequence[Weighted]) -> str | None:
-    """An attribute that no step changes and by which the condition of a query tells what the query does not add up."""
-    held = {
-        name
-        for query, _ in queries
-        if isinstance(query.contribution, Among)
-        for name in query.contribution.held
-        if name not in inner_of(query).names
-    }
-    added = {name for query, _ in queries for name in inner_of(query).names}
-    able = [name for name in graph.domain.names if name in held and _public(graph, name)]
-    return min(able, key=lambda name: name in added, default=None)  # those that are not added up split nothing else
-
-
-def public_classes(name: str, size: int, queries: Sequence[Weighted]) -> Iterator[Ints]:
-    """Codes of a public attribute that these conditions do not tell apart."""
-    parts = [q.contribution for q, _ in queries if isinstance(q.contribution, Among) and name in q.contribution.held]
-    rows = [
-        np.moveaxis(part.table, part.held.index(name), 0).reshape(size, -1)
-        for part in parts
-        if name not in part.inner.names
-    ]
-    bits = np.ascontiguousarray(
-        np.packbits(np.concatenate(rows, axis=1), axis=1)
-    )  # rows are compared as bytes, not field by field
-    kinds = np.unique(bits.view(f"V{bits.shape[1]}").ravel(), return_inverse=True)[1]
-    for kind in range(int(kinds.max()) + 1):
-        yield np.flatnonzero(kinds == kind)
-
-
-def over_steps_of_conditions(
-    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], search: Search, *, squares: bool
-) -> Loss:
-    """The worst edge where the attributes of all conditions may change.
-
-    `search` looks at queries that are about all records, or about values of their own attributes.
-    """
-    if not any(_others(query) for query, _ in queries):
-        return search(graph, queries, given)
-    factors = _apart(graph, queries)
-    bound = _Steps(graph, factors, (), tuple(queries), given, search, squares).worst() if factors else None
-    if bound is not None and bound.exact:
-        return bound
-    if graph.part({name for query, _ in queries for name in query.names}).domain.size <= MATRIX_LIMIT:
-        return search(graph, queries, given)
-    if bound is not None:
-        return bound
-    # a bound: the most that some move, and the most that others move, whatever step it is
-    plain, tied = ([one for one in queries if bool(_others(one[0])) == others] for others in (False, True))
-    together = plain and _apart(graph, tied)
-    groups = [group for group in (plain, *([tied] if together else [[one] for one in tied])) if group]
-    if len(groups) == 1:
-        raise Refused(
-            "a condition ties attributes that are asked about to others that are a secret, and has too many values",
-            fix="write a condition on one attribute, or join such conditions by `and`; or use coarser attributes",
-        )
-    found = [over_steps_of_conditions(graph, group, given, search, squares=squares) for group in groups]
-    return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
-
-
-def _apart(graph: SecretGraph, queries: Sequence[Weighted]) -> tuple[Factor, ...]:
-    """The factors of attributes that conditions alone look at; none where these cannot be looked at apart from others:
-    conditions must be `own and other`, and no query may look at such a factor otherwise.
-    """
-    others = {name for query, _ in queries for name in _others(query)}
-    factors = tuple(factor for factor in graph.factors if others & set(factor.names))
-    own = {name for query, _ in queries for name in _own(query)}
-    free = own.isdisjoint(name for factor in factors for name in factor.names)
-    return factors if free and all(is_product(query, _others(query)) for query, _ in queries) else ()
+def inner_of(query: LinearQuery) -> Any:
+    """What a query adds up, whoever it is about."""
+    return query.contribution.inner if isinstance(query.contribution, Among) else query.contribution
 
 
 def worse(one: Loss, other: Loss) -> Loss:
@@ -128,48 +64,6 @@ def worse(one: Loss, other: Loss) -> Loss:
     if other.value != one.value:
         return max(one, other, key=lambda loss: loss.value)
     return other if other.exact > one.exact or one.witness is None else one
-
-
-def _public(graph: SecretGraph, name: str) -> bool:
-    return isinstance(graph.factor_of(name).graph, Public)
-
-
-def inner_of(query: LinearQuery) -> Any:
-    """What a query adds up, whoever it is about."""
-    return query.contribution.inner if isinstance(query.contribution, Among) else query.contribution
-
-
-def _own(query: LinearQuery) -> set[str]:
-    """The attributes that a query looks at apart from its condition."""
-    return {*inner_of(query).names, *(split.name for split in query.by)}
-
-
-def _others(query: LinearQuery) -> list[str]:
-    """The attributes that its condition alone looks at."""
-    part = query.contribution
-    return [name for name in part.held if name not in _own(query)] if isinstance(part, Among) else []
-
-
-def is_product(query: LinearQuery, others: Sequence[str]) -> bool:
-    """Whether its condition is one on some attributes, and one on the rest."""
-    part = query.contribution
-    if not isinstance(part, Among):
-        return True
-    rest = tuple(axis for axis, name in enumerate(part.held) if name in others)
-    mine = tuple(axis for axis in range(len(part.held)) if axis not in rest)
-    apart = part.table.any(axis=mine, keepdims=True) & part.table.any(axis=rest, keepdims=True)
-    return bool(np.array_equal(apart, part.table))
-
-
-# -- steps along some factors -----------------------------------------------------------------------
-# What a step along some factors moves is a sum of two kinds: what queries about these factors move, which the two ends
-# of the step say; and what the rest of the record adds to queries that it leaves, enters, moves within or stays in,
-# because a condition or a split looks at the factors. Steps that are alike in the latter are looked at together.
-
-MANY = 1 << 20
-"""Steps that are looked at together."""
-NEITHER, STAYS, LEAVES, ENTERS, CROSSES = range(5)
-"""What a step does to the place of a record in a query."""
 
 
 def with_one_factor(graph: SecretGraph, factor: Factor) -> SecretGraph:
@@ -180,54 +74,83 @@ def with_one_factor(graph: SecretGraph, factor: Factor) -> SecretGraph:
     return SecretGraph(graph.domain, (factor, *still), 1)
 
 
-def over_one_factor(
-    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], search: Search, *, squares: bool
+def by_conditions(
+    graph: SecretGraph,
+    queries: Sequence[Weighted],
+    given: Mapping[str, int],
+    search: Search,
+    direct: Search,
+    *,
+    squares: bool,
 ) -> Loss:
-    """The worst step along the only factor of a graph that changes.
-
-    Pre   conditions look at attributes of the factor, or at those that their queries add up. `search` is the worst
-          edge for queries of which conditions look at nothing that the queries do not look at otherwise, or for steps
-          that change nothing.
+    """The worst edge, by what conditions look at. `direct` looks at steps whatever the conditions are, as far as it
+    can; `search` is the whole search, for queries with fewer conditions.
     """
-    [factor] = [one for one in graph.factors if not isinstance(one.graph, Public)]
-    inside = set(factor.names)
-    asked = [(query, weight) for query, weight in queries if inside & set(query.names)]
-    rest = [one for one in asked if inner_of(one[0]).names and inside.isdisjoint(inner_of(one[0]).names)]
-    gated = [one for one in rest if isinstance(one[0].contribution, Among)]
-    if not gated:
-        return search(graph, asked, given)
-    own = [one for one in asked if one not in rest]
-    tied = [query for query, _ in own if inside & set(inner_of(query).names) and set(inner_of(query).names) - inside]
-    if not tied and factor.graph.edge_count <= EDGE_LIMIT and all(is_product(q, factor.names) for q, _ in gated):
-        return _Steps(graph, (factor,), tuple(own), tuple(rest), given, search, squares).worst()
-    if graph.part({name for query, _ in asked for name in query.names}).domain.size <= MATRIX_LIMIT:
-        return search(graph, asked, given)
-    own = [one for one in asked if one not in gated]
-    first = search(graph, own, given) if own else NOTHING
-    twice = [1 + any(split.name in factor.names for split in query.by) for query, _ in gated]
-    added = [(_outside(query, inside), weight * times) for (query, weight), times in zip(gated, twice, strict=True)]
-    beside = search(only_presence(graph), added, given)
-    return Loss(first.value + beside.value, None, False, "over edges, for each part by itself")
+    gates = {query: found for query, _ in queries if (found := _gates(graph, query))}
+    if not gates:
+        return direct(graph, queries, given)
+    every, added = (
+        {name for found in gates.values() for name in found},
+        {n for q, _ in queries for n in inner_of(q).names},
+    )
+    public = [name for name in graph.domain.names if name in every and _public(graph, name)]
+    factors = [factor for factor in graph.factors if every & {*factor.names}]
+    if public:  # those that are not added up first
+        factors = [graph.factor_of(min(public, key=lambda name: name in added))]
+    steps = _Steps(graph, tuple(factors), tuple(queries), given, search, squares)
+    bound = steps.worst() if steps.able else None
+    if bound is not None and bound.exact:
+        return bound
+    if graph.part({name for query, _ in queries for name in query.names}).domain.size <= MATRIX_LIMIT:
+        return direct(graph, queries, given)
+    if bound is not None:
+        return bound
+    plain = [one for one in queries if one[0] not in gates]
+    groups = [*([plain] if plain else []), *([one] for one in queries if one[0] in gates)]
+    if len(groups) == 1:
+        raise Refused(
+            "a condition ties attributes that are asked about to others that are a secret, and has too many values",
+            fix="write a condition on one attribute, or join such conditions by `and`; or use coarser attributes",
+        )
+    return added_up([by_conditions(graph, group, given, search, direct, squares=squares) for group in groups])
 
 
-def _outside(query: LinearQuery, inside: Collection[str]) -> LinearQuery:
-    """A query as the rest of a record sees it, wherever its condition may hold."""
-    by, part = tuple(split for split in query.by if split.name not in inside), query.contribution
-    if isinstance(part, Among):
-        left = part.about(part.inner, [name for name in part.names if name not in inside])
-        assert left is not None
-        part = left
-    return LinearQuery(part, by)
+def added_up(parts: Sequence[Loss]) -> Loss:
+    """A bound: the most that some queries move, and the most that others move, whatever step it is."""
+    return Loss(sum((one.value for one in parts), Fraction(0)), None, False, "over edges, for each part by itself")
+
+
+def _public(graph: SecretGraph, name: str) -> bool:
+    return isinstance(graph.factor_of(name).graph, Public)
+
+
+def _gates(graph: SecretGraph, query: LinearQuery) -> list[str]:
+    """The attributes that a query's condition looks at, and nothing else of the query that a step might move."""
+    part = query.contribution
+    if not isinstance(part, Among):
+        return []
+    split = {one.name for one in query.by if not _public(graph, one.name)}
+    return [name for name in part.held if name not in part.inner.names and name not in split]
+
+
+@dataclass(frozen=True, eq=False)
+class _Slices:
+    """The number of a contribution in each cell of some factors, these contributions, and for conditions that tell
+    several apart their tables over other attributes. Number 0 is none."""
+
+    number: Ints
+    left: tuple[Contribution | None, ...]
+    held: tuple[str, ...] = ()
+    tables: tuple[Bools, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps along some factors: `own` are queries about their attributes, `rest` those of which they say a part."""
+    """Steps along some factors, and what is the same for all values of them that no condition tells apart."""
 
     graph: SecretGraph
     factors: tuple[Factor, ...]
-    own: tuple[Weighted, ...]
-    rest: tuple[Weighted, ...]
+    queries: tuple[Weighted, ...]
     given: Mapping[str, int]
     search: Search
     squares: bool
@@ -241,81 +164,180 @@ class _Steps:
         shape = self.graph.domain.project(names).shape
         return dict(zip(names, np.unravel_index(np.arange(math.prod(shape)), shape), strict=True))
 
+    @property
+    def _cells(self) -> int:
+        return len(next(iter(self._codes.values())))
+
+    @property
+    def _public(self) -> bool:
+        return isinstance(self.factors[0].graph, Public)
+
+    @cached_property
+    def own(self) -> list[Weighted]:
+        """Queries that add up what these factors say."""
+        return [one for one in self.queries if {*inner_of(one[0]).names} & {*self._names}]
+
+    @cached_property
+    def rest(self) -> list[Weighted]:
+        return [one for one in self.queries if one not in self.own]
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for factor in self.factors for name in factor.names]
+
+    @property
+    def able(self) -> bool:
+        """Whether what a step moves is such a sum, and steps are few enough.
+
+        Why   where other factors change too, they must not change whether a step of these crosses or leaves.
+        """
+        if self._public:
+            return True
+        names, several = {*self._names}, self.graph.at_most > 1
+        if any(not {*q.contribution.names} <= names or (several and not {*q.names} <= names) for q, _ in self.own):
+            return False
+        if len(self.factors) > 1 and math.prod(self.graph.domain[name].size for name in names) > MANY:
+            return False
+        if several and any(len(one.left) > 2 for one in self._slices):
+            return False
+        return len(self._kept) <= KEPT or (len(self.factors) == 1 and self.factors[0].graph.edge_count <= EDGE_LIMIT)
+
+    @cached_property
+    def _states(self) -> tuple[Ints, Ints]:
+        """What queries of `rest` are in each kind of cell, and the kind of each cell."""
+        none = np.zeros(self._cells, np.int64)  # so that there is a column
+        holds = np.stack([none, *(one.number for one in self._slices)], axis=1)
+        states, state = np.unique(holds, axis=0, return_inverse=True)
+        return states, state.ravel()
+
+    @cached_property
+    def _kept(self) -> Ints:
+        """Cells between which there are steps of every kind."""
+        kept = np.ones(self._cells, np.bool_)
+        for factor in self.factors if not self.own else ():
+            vertex, size = self._vertex(factor), factor.graph.size
+            order = np.argsort(vertex, kind="stable").reshape(size, -1)
+            splits = {split for query, _ in self.rest for split in query.by if split.name in factor.names}
+            told = [  # a step of one attribute crosses any split by its values
+                split.of(self._codes[split.name][order[:, 0]])
+                for split in splits
+                if split.bins or split.ends or len(factor.names) > 1
+            ]
+            rows = np.stack([*self._states[1][order].T, *told], axis=1)
+            kinds = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+            kept &= _telling(factor.graph, kinds)[vertex]
+        return np.flatnonzero(kept)
+
+    def _vertex(self, factor: Factor) -> Ints:
+        """The value of a factor in each cell."""
+        shape = self.graph.domain.project(factor.names).shape
+        return np.asarray(np.ravel_multi_index([self._codes[name] for name in factor.names], shape))
+
     @cached_property
     def _still(self) -> SecretGraph:
         """The same secrets, but for these factors."""
-        still = [Factor((name,), Public(self.graph.domain[name].size)) for name in self._codes]
+        if self._public:
+            return self.graph
+        still = [Factor((name,), Public(self.graph.domain[name].size)) for name in self._names]
         return replace(self.graph, factors=(*(f for f in self.graph.factors if f not in self.factors), *still))
-
-    @cached_property
-    def _outside(self) -> list[Weighted]:
-        return [(_outside(query, self._codes), weight) for query, weight in self.rest]
 
     @cached_property
     def _common(self) -> int:
         return math.lcm(*(weight.denominator for _, weight in self.own))
 
     @cached_property
-    def _holds(self) -> Bools:
-        """For every cell, whether it lets the conditions of `rest` hold."""
-        columns = []
-        for query, _ in self.rest:
-            part, codes = query.contribution, self._codes
-            there: Any = np.ones(len(next(iter(codes.values()))), np.bool_)
-            if isinstance(part, Among):
-                outside = tuple(axis for axis, name in enumerate(part.held) if name not in codes)
-                table = np.asarray(part.table.any(axis=outside))
-                there = there & table[tuple(codes[name] for name in part.held if name in codes)]
-            columns.append(there)
-        return np.stack(columns, axis=1)
+    def _slices(self) -> list[_Slices]:
+        """For each query of `rest`, what it is to the rest of a record in each cell."""
+        return [self._sliced(query.contribution) for query, _ in self.rest]
+
+    def _sliced(self, part: Contribution) -> _Slices:
+        inside = [name for name in part.held if name in self._codes] if isinstance(part, Among) else []
+        if not isinstance(part, Among) or not inside:
+            return _Slices(np.ones(self._cells, np.int64), (None, part))
+        table = np.moveaxis(part.table, [part.held.index(name) for name in inside], range(len(inside)))
+        held, shape = tuple(n for n in part.held if n not in inside), table.shape[len(inside) :]
+        rows = table.reshape(-1, math.prod(shape))
+        bits = np.ascontiguousarray(np.packbits(rows, axis=1))  # rows are compared as bytes, not field by field
+        _, first, kind = np.unique(bits.view(f"V{bits.shape[1]}").ravel(), return_index=True, return_inverse=True)
+        some = rows[first].any(axis=1)
+        tables = (np.zeros(shape, np.bool_), *(rows[at].reshape(shape) for at in first[some].tolist()))
+        number = np.where(some, np.cumsum(some), 0)[kind.ravel()]
+        cell = np.ravel_multi_index([self._codes[name] for name in inside], table.shape[: len(inside)])
+        return _Slices(number[cell], tuple(part.under(held, one) for one in tables), held, tables)
 
     def worst(self) -> Loss:
         best = NOTHING
-        states, state = np.unique(self._holds, axis=0, return_inverse=True)
-        state = state.ravel()
+        states, state = self._states
         if self._still.has_edges:  # nothing of these factors changes
-            for number, here in enumerate(states):
-                fixed = {**self.given, **self._at(int(np.argmax(state == number)))}
-                best = worse(best, self.search(self._still, self._those(here), fixed))
+            for number, here in enumerate(states.tolist()):
+                best = worse(best, self._unchanged(here[1:], state == number))
         found: dict[tuple[int, ...], tuple[int, int, int]] = {}
-        for cost, x, y in self._edges(state):
+        for cost, x, y in self._edges():
             spend(len(x) * (2 + len(self.own) + 2 * len(self.rest)))
-            kinds, kind = np.unique(self._kinds(cost, x, y), axis=0, return_inverse=True)
             moved = self._moved(x, y)
-            for number, row in enumerate(kinds):
-                there = np.flatnonzero(kind.ravel() == number)
-                top = int(there[np.argmax(moved[there])])
-                key = cost, *row.tolist()
+            crossed = [self._crossed(query, x, y) for query, _ in self.rest]
+            tops = _tops(len(states) * state[x] + state[y], crossed, moved)
+            rows = self._kinds(cost, states[state[x[tops]]], states[state[y[tops]]], [one[tops] for one in crossed])
+            for row, top in zip(rows.tolist(), tops.tolist(), strict=True):
+                key = cost, *row
                 if key not in found or int(moved[top]) > found[key][0]:
                     found[key] = int(moved[top]), int(x[top]), int(y[top])
         for (cost, *row), (value, a, b) in found.items():
-            best = worse(best, self._beside(cost, np.array(row), Fraction(value, self._common), a, b))
+            best = worse(best, self._changed(cost, row, Fraction(value, self._common), a, b))
         return best if best.value else NOTHING
 
-    def _edges(self, state: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+    def _unchanged(self, here: Sequence[int], there: Bools) -> Loss:
+        """The worst edge along the other factors, for records in some cells of these."""
+        rest = [one for place, number in enumerate(here) for one in self._left(place, number)]
+        at, shape = self._at(int(np.argmax(there))), [self.graph.domain[name].size for name in self._codes]
+        own = []
+        for query, weight in self.own:
+            part = query.contribution
+            part = part if isinstance(part, Among) else among_all(part, self.graph.domain.project(part.names).shape)
+            if (left := part.also(list(self._codes), there.reshape(shape))) is not None:
+                own.append((LinearQuery(left, self._by(query)), weight))
+        found = self.search(self._still, [*rest, *own], self.given if own else {**self.given, **at})
+        if found.witness is None or not own:
+            return found
+        first, second = (end if end is ABSENT else self._inside(end, there, at) for end in found.witness)
+        return replace(found, witness=(first, second))
+
+    def _inside(self, record: Any, there: Bools, at: Mapping[str, int]) -> Any:
+        """A record with values in some cells: as it is, or with the first of them."""
+        domain = self.graph.domain
+        codes = dict(zip(domain.names, domain.codes(record), strict=True))
+        shape = [domain[name].size for name in self._codes]
+        inside = there[np.ravel_multi_index([codes[name] for name in self._codes], shape)]
+        return record if inside else domain.value_of(tuple({**codes, **at}.values()))
+
+    def _edges(self) -> Iterator[tuple[int, Ints, Ints]]:
         """Steps along these factors by how many they change, in pieces; enough of them for every kind."""
-        first, alone = self.factors[0].graph, len(self.factors) == 1
-        if alone and isinstance(first, Everything) and not self.own and not any(self._splits(q) for q, _ in self.rest):
-            cells = np.concatenate([np.flatnonzero(state == number)[:2] for number in range(int(state.max()) + 1)])
-            x, y = (cells[side] for side in np.triu_indices(len(cells), k=1))
-            yield 1, x, y
-        elif alone and first.edge_count <= EDGE_LIMIT:
+        if self._public:
+            return
+        if len(self._kept) > KEPT:
             waiting: list[tuple[Ints, Ints]] = []
-            for edges in chain(first.edges(), [None]):
+            for edges in chain(self.factors[0].graph.edges(), [None]):
                 waiting += [edges] if edges else []
                 if waiting and (edges is None or sum(len(x) for x, _ in waiting) > MANY):
                     yield 1, np.concatenate([x for x, _ in waiting]), np.concatenate([y for _, y in waiting])
                     waiting = []
-        else:
-            x, y = replace(self.graph.part(self._codes), absent=False).edge_cells()
-            cost = np.zeros(len(x), np.int64)
-            for factor in self.factors:
-                cost += np.logical_or.reduce([self._codes[n][x] != self._codes[n][y] for n in factor.names])
-            for changed in np.unique(cost).tolist():
-                yield changed, x[cost == changed], y[cost == changed]
+            return
+        x, y = (self._kept[side] for side in np.triu_indices(len(self._kept), k=1))
+        cost, good = np.zeros(len(x), np.int64), np.ones(len(x), np.bool_)
+        for factor in self.factors:
+            first, second = (self._vertex(factor)[cells] for cells in (x, y))
+            cost += first != second
+            good &= (first == second) | factor.graph.adjacent(first, second)
+        for changed in range(1, self.graph.at_most + 1):
+            there = good & (cost == changed)
+            if there.any():
+                yield changed, x[there], y[there]
 
     def _splits(self, query: LinearQuery) -> list[Split]:
-        return [split for split in query.by if split.name in self._codes]
+        return [split for split in query.by if split.name in self._names]
+
+    def _by(self, query: LinearQuery) -> tuple[Split, ...]:
+        return tuple(split for split in query.by if split.name not in self._names)
 
     def _crossed(self, query: LinearQuery, x: Ints, y: Ints) -> Bools:
         crossed = np.zeros(len(x), np.bool_)
@@ -324,51 +346,69 @@ class _Steps:
             crossed |= split.of(codes[x]) != split.of(codes[y])
         return crossed
 
-    def _kinds(self, cost: int, x: Ints, y: Ints) -> Ints:
-        """What each step does to the place of a record in each query of `rest`."""
-        here, there = self._holds[x], self._holds[y]
-        crossed = np.stack([self._crossed(query, x, y) for query, _ in self.rest], axis=1)
-        kinds = np.where(here & there, np.where(crossed, CROSSES, STAYS), here * LEAVES + there * ENTERS)
+    def _kinds(self, cost: int, here: Ints, there: Ints, crosses: Sequence[Bools]) -> Ints:
+        """For each query of `rest`, what it is before a step and after it, and whether the step crosses its splits."""
+        crossed = np.stack([np.zeros(len(here), np.bool_), *crosses], axis=1)
         if cost == self.graph.at_most:  # the rest of the record is the same, before and after
-            kinds = np.choose(kinds, [NEITHER, NEITHER, LEAVES, LEAVES, CROSSES])
-        return kinds
+            here, there = np.minimum(here, there), np.maximum(here, there)
+            same = (here == there) & ~crossed
+            here, there = np.where(same, 0, here), np.where(same, 0, there)
+        return np.concatenate([here, there, crossed & (here > 0) & (there > 0)], axis=1)
 
     def _moved(self, x: Ints, y: Ints) -> Ints:
         """What the queries of `own` move, in whole numbers."""
         terms, arrays = [], []
         for number, (query, weight) in enumerate(self.own):
             kind = query.contribution
-            cells = np.zeros(len(next(iter(self._codes.values()))), np.int64)
-            if kind.names:
-                shape = self.graph.domain.project(kind.names).shape
-                cells = np.asarray(np.ravel_multi_index([self._codes[name] for name in kind.names], shape))
+            shape = self.graph.domain.project(kind.names).shape
+            cells = np.asarray(np.ravel_multi_index([self._codes[name] for name in kind.names], shape))
             term = Term(number, kind, int(weight * self._common), 2 if self.squares else 1)
             ends = term.alone(cells[x]) + term.alone(cells[y])
             terms.append(term)
             arrays.append(np.where(self._crossed(query, x, y), ends, term.apart(cells[x], cells[y])))
         return weighted(terms, arrays, len(x))
 
-    def _beside(self, cost: int, kinds: Ints, value: Fraction, x: int, y: int) -> Loss:
+    def _changed(self, cost: int, row: Sequence[int], value: Fraction, x: int, y: int) -> Loss:
         """The most that a step from cell x to cell y moves, with what the rest of the record adds, and moves by."""
-        alone = only_presence(self._still)
+        alone, many = only_presence(self._still), len(row) // 3
+        kinds = list(zip(range(-1, many), row[:many], row[many : 2 * many], row[2 * many :], strict=False))[1:]
         if cost == self.graph.at_most:
-            times = (kinds == LEAVES) + 2 * (kinds == CROSSES)
-            asked = [(query, weight * int(n)) for (query, weight), n in zip(self._outside, times, strict=True) if n]
+            asked = [one for kind in kinds for one in self._lost(*kind)]
             found = self.search(alone, asked, self.given) if asked else NOTHING
             pair = self._pair(found.witness, x, y) if found.witness or not found.value else None
             return Loss(value + found.value, pair, found.exact)
         moving = replace(self._still, at_most=self.graph.at_most - cost, absent=False)
-        ends = [self._those((kinds == end) | (kinds == CROSSES)) for end in (LEAVES, ENTERS)]
-        parts = [self.search(moving, self._those(kinds == STAYS), self.given)]
-        parts += [self.search(alone, end, self.given) for end in ends]
+        stays = [
+            one for n, here, there, crossed in kinds if here == there and not crossed for one in self._left(n, here)
+        ]
+        ends = [
+            [one for kind in kinds if kind[1] != kind[2] or kind[3] for one in self._left(kind[0], kind[end])]
+            for end in (1, 2)
+        ]
+        parts = [self.search(moving, stays, self.given), *(self.search(alone, end, self.given) for end in ends)]
         telling = [part for part in parts if part.value]
-        if len(telling) == 1:
-            pair = telling[0].witness and self._pair(telling[0].witness, x, y)
-            return replace(telling[0], witness=pair)
-        return Loss(sum((part.value for part in parts), Fraction(0)), None, not telling)
+        if len(telling) > 1:
+            return Loss(value + sum((part.value for part in telling), Fraction(0)), None, False)
+        [found] = telling or [NOTHING]
+        pair = self._pair(found.witness, x, y) if found.witness or not found.value else None
+        return Loss(value + found.value, pair, found.exact)
 
-    def _those(self, wanted: Bools) -> list[Weighted]:
-        return [one for one, there in zip(self._outside, wanted, strict=True) if there]
+    def _left(self, place: int, number: int) -> list[Weighted]:
+        """A query of `rest` as the rest of a record sees it; none where its condition does not hold."""
+        query, weight = self.rest[place]
+        left = self._slices[place].left[number]
+        return [] if left is None else [(LinearQuery(left, self._by(query)), weight)]
+
+    def _lost(self, place: int, here: int, there: int, crossed: int) -> list[Weighted]:
+        """What moves of a query of `rest` where the rest of the record stays as it is."""
+        left = self._left(place, here) + self._left(place, there)
+        if crossed or len(left) < 2:
+            return left
+        query, weight = self.rest[place]
+        slices, part = self._slices[place], query.contribution
+        assert isinstance(part, Among)
+        differ = part.under(slices.held, slices.tables[here] ^ slices.tables[there])
+        return [] if differ is None else [(LinearQuery(differ, self._by(query)), weight)]
 
     def _at(self, cell: int) -> dict[str, int]:
         return {name: int(codes[cell]) for name, codes in self._codes.items()}
@@ -381,6 +421,41 @@ class _Steps:
             codes = dict(zip(domain.names, domain.codes(record), strict=True))
             ends.append(domain.value_of(tuple({**codes, **self.given, **self._at(cell)}.values())))
         return ends[0], ends[1]
+
+
+def _telling(graph: FactorGraph, kinds: Ints) -> Bools:
+    """Vertices of which some are joined wherever any two of their kinds are, or two of one kind.
+
+    Why   of a block any two are joined; the nearest of two runs of a line are their ends, and in one run the last two.
+    """
+    kept = np.zeros(len(kinds), np.bool_)
+    match graph:
+        case Everything() | Blocks() | Regions():
+            order = np.lexsort([kinds, graph.components()])
+            same = np.stack([kinds, graph.components()])[:, order]
+            new = np.ones(len(order), np.bool_)
+            new[1:] = (same[:, 1:] != same[:, :-1]).any(axis=0)
+            kept[order[new]] = kept[order[np.append(False, new[:-1])]] = True  # the first two of each
+        case Within() | WithinOrMissing():
+            last = np.append(kinds[1:] != kinds[:-1], True)
+            for moved in (last, np.append(last[1:], False), np.append(True, last[:-1])):
+                kept |= moved
+            kept[-2:] = True
+        case _:
+            kept[:] = True
+    return kept
+
+
+def _tops(label: Ints, crossed: Sequence[Bools], moved: Ints) -> Ints:
+    """Of steps that are alike, one that moves the most."""
+    for one in crossed:
+        label = 2 * label + one
+        if int(label.max(initial=0)) >= MANY:
+            label = np.unique(label, return_inverse=True)[1].ravel()
+    best = np.full(int(label.max(initial=-1)) + 1, -1)
+    order = np.argsort(moved, kind="stable") if moved.any() else np.arange(len(label))[::-1]
+    best[label[order]] = order
+    return best[best >= 0]
 
 
 # -- answered part ----------------------------------------------------------------------------------
@@ -461,12 +536,14 @@ def answered_part(graph: SecretGraph, queries: Sequence[Weighted]) -> AnsweredPa
     if able is None or kept is None or None in kept.values():
         return None
     ranges = {name: ends for name, ends in kept.items() if ends is not None}
-    factors = [_there(factor, ranges) for factor in graph.factors]
-    if any(factor is None for factor in factors) or not all(_begins(query, ranges) for query, _ in queries):
+    if any(len(graph.factor_of(name).names) > 1 for name in first.held):  # not to be left alone
+        return None
+    factors = tuple(_there(factor, ranges) for factor in graph.factors)
+    if not all(_begins(query, ranges) for query, _ in queries):
         return None
     domain = Domain(tuple(left_of(a, Kept(*ranges[a.name])) if a.name in ranges else a for a in graph.domain))
     leaves = any(_can_leave(graph.factor_of(name), able[name]) for name in first.held)
-    there = SecretGraph(domain, tuple(f for f in factors if f), graph.at_most, absent=graph.absent or leaves)
+    there = SecretGraph(domain, factors, graph.at_most, absent=graph.absent or leaves)
     return AnsweredPart(graph, there, tuple(inside), able)
 
 
@@ -510,28 +587,13 @@ def _begins(query: LinearQuery, ranges: Mapping[str, tuple[int, int]]) -> bool:
     return all((first, first + size - 1) == ranges.get(name, (0, size - 1)) for name, first, size in own)
 
 
-def _there(factor: Factor, ranges: Mapping[str, tuple[int, int]]) -> Factor | None:
-    """The secrets of a factor among codes of a range; None where nobody says."""
-    if not set(factor.names) & set(ranges):
+def _there(factor: Factor, ranges: Mapping[str, tuple[int, int]]) -> Factor:
+    """The secrets of a factor among codes of a range."""
+    if factor.names[0] not in ranges:
         return factor
-    if len(factor.names) > 1:
-        return None
     low, high = ranges[factor.names[0]]
-    size, there = high - low + 1, factor.graph
-    match there:
-        case Everything():
-            there = Everything(size)
-        case Public():
-            there = Public(size)
-        case Within(reach=reach):
-            there = Within(size, reach)
-        case WithinOrMissing(size=whole, reach=reach) if high < whole - 1:
-            there = Within(size, reach)
-        case Blocks(blocks):
-            there = Blocks(blocks[low : high + 1])
-        case _:
-            return None
-    return Factor(factor.names, there)
+    assert not isinstance(factor.graph, Regions | JointMetric)
+    return Factor(factor.names, induced(factor.graph, np.arange(low, high + 1)))
 
 
 def _can_leave(factor: Factor, able: Bools) -> bool:

@@ -9,19 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, reduce
-from typing import Any
 
 import numpy as np
 
 from tetraodon.certificate.conditional_steps import (
+    NOTHING,
     about_parts,
+    added_up,
     answered_part,
     by_answers,
+    by_conditions,
     inner_of,
-    over_one_factor,
-    over_steps_of_conditions,
-    public_classes,
-    public_condition,
     with_one_factor,
     worse,
 )
@@ -30,10 +28,9 @@ from tetraodon.certificate.product_bounds import largest_with_products, needs_st
 from tetraodon.certificate.table_steps import is_table, over_tables, weighs_margins
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.exact.arrays import Ints
 from tetraodon.policy.attribute_graph import Public
-from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.query.contribution import Among, One, Table, among_all
+from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.query.contribution import Among, One, Table
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import Number
 
@@ -114,8 +111,17 @@ def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[st
     bound = _of_one_part(graph, queries, given, squares)
     if bound is not None and bound.exact:
         return bound
+    if len(groups := by_answers(graph, queries)) > 1:
+        return added_up([_whoever(graph, group, given, squares) for group in groups])
+
+    def search(of: SecretGraph, asked: Sequence[Weighted], fixed: Mapping[str, int]) -> Loss:
+        return _whoever(of, asked, fixed, squares) if asked else NOTHING
+
+    def direct(of: SecretGraph, asked: Sequence[Weighted], fixed: Mapping[str, int]) -> Loss:
+        return _one_by_one(of, asked, fixed, squares) if asked else NOTHING
+
     try:
-        return _by_conditions(graph, queries, given, squares)
+        return by_conditions(graph, queries, given, search, direct, squares=squares)
     except Refused:
         if bound is None:
             raise
@@ -133,56 +139,6 @@ def _of_one_part(
         return part.lifted(_one_by_one(part.graph, part.queries, given, squares))
     except Refused:
         return None
-
-
-def _by_conditions(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
-    """The same by what conditions look at."""
-
-    def search(of: SecretGraph, asked: Sequence[Weighted], fixed: Mapping[str, int]) -> Loss:
-        return _one_by_one(of, asked, fixed, squares) if asked else Loss(Fraction(0), None, True)
-
-    moving = any(not isinstance(factor.graph, Public) for factor in graph.factors)
-    if len(groups := by_answers(graph, queries)) > 1:
-        found = [_whoever(graph, group, given, squares) for group in groups]
-        return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
-    if name := public_condition(graph, queries):
-        classes = public_classes(name, graph.domain[name].size, queries)
-        return reduce(worse, (_in_class(graph, queries, given, squares, name, codes) for codes in classes))
-    if graph.at_most == 1 and moving and about_parts(queries):
-        return over_one_factor(graph, queries, given, search, squares=squares)
-    return over_steps_of_conditions(graph, queries, given, search, squares=squares)
-
-
-def _in_class(
-    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool, name: str, codes: Ints
-) -> Loss:
-    """The worst edge among records with some codes of a public attribute, which no condition tells apart."""
-    domain, first = graph.domain, int(codes[0])
-    added = [one for one in queries if name in inner_of(one[0]).names]
-    here = list(at_value([one for one in queries if one not in added], domain, name, first, squares=squares))
-    if not added:
-        return _whoever(graph, here, {**given, name: first}, squares) if here else Loss(Fraction(0), None, True)
-    there = np.isin(np.arange(domain[name].size), codes)
-    for query, weight in added:
-        part = query.contribution
-        part = part if isinstance(part, Among) else among_all(part, domain.project(part.names).shape)
-        by = tuple(split for split in query.by if split.name != name)
-        if (left := part.also(name, there)) is not None:
-            here.append((LinearQuery(left, by), weight))
-    found = _whoever(graph, here, given, squares) if here else Loss(Fraction(0), None, True)
-    if found.witness is None:
-        return found
-    ends = [_with_one_of(domain, record, name, codes) for record in found.witness]
-    return replace(found, witness=(ends[0], ends[1]))
-
-
-def _with_one_of(domain: Domain, record: Any, name: str, codes: Ints) -> Any:
-    """A record with one of some codes of an attribute: as it is, or with the first where it has another."""
-    if record is ABSENT:
-        return record
-    here, place = list(domain.codes(record)), domain.position(name)
-    here[place] = here[place] if here[place] in codes else int(codes[0])
-    return domain.value_of(here)
 
 
 def _worst_group(graph: SecretGraph, by: str, queries: Sequence[Weighted], squares: bool) -> Loss:

@@ -134,13 +134,12 @@ class SmallTables:
     """A database that small tables share, each with a cursor of its own: no other sees what is registered there.
 
     It has no thread and no folder: it spills nothing, keeps nothing of a file, and may be there when a process forks.
-    Where it is `ordered`, rows stay in their order.
 
     Why   making a database takes longer than counting a small table.
     """
 
-    def __init__(self, *, files: bool, ordered: bool = False) -> None:
-        self._files, self._ordered = files, ordered
+    def __init__(self, *, files: bool) -> None:
+        self._files = files
         self._made: tuple[int, duckdb.DuckDBPyConnection] | None = None
         self._making = threading.Lock()
 
@@ -152,7 +151,6 @@ class SmallTables:
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         config = {**SETTINGS, "threads": 1, "temp_directory": "", "enable_external_file_cache": "false"}
-        config |= {"preserve_insertion_order": "true"} if self._ordered else {}
         made = duckdb.connect(":memory:", config=config)
         made.execute("SET enable_progress_bar = false")
         if not self._files:
@@ -162,8 +160,6 @@ class SmallTables:
 
 
 SMALL_FILES, SMALL_FRAMES = SmallTables(files=True), SmallTables(files=False)
-WRITTEN_TABLES = SmallTables(files=True, ordered=True)
-"""For short tables that are written: a release has several of them."""
 
 
 class DuckDBTable:

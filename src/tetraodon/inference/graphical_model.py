@@ -59,7 +59,7 @@ class JunctionTree:
         """A table as one that can be multiplied with that of a part."""
         return table.reshape([self.sizes[place] if place in places else 1 for place in clique])
 
-    @np.errstate(invalid="ignore")
+    @np.errstate(invalid="ignore", over="ignore")
     def propagated(self, terms: Mapping[Places, Floats]) -> dict[Places, Floats]:
         """The share of records in every cell of every part, by belief propagation: inwards, then outwards.
 

@@ -20,13 +20,22 @@ import numpy as np
 
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.mechanism.one_scale import exact_totals
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, box_sums
+from tetraodon.mechanism.strategy import (
+    Ends,
+    Measured,
+    Mechanism,
+    Scaled,
+    Strategy,
+    asked_along,
+    box_sums,
+    reading_of,
+)
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.query.adaptive_partition import FAN, Divided, Round, pooled, spread
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
-from tetraodon.query.query import SPARSE, EveryRange, EveryRectangle, ListedRanges, Query, Reading, RunningCounts
+from tetraodon.query.query import SPARSE, EveryRange, EveryRectangle, ListedRanges, Query, RunningCounts
 
 # -- rounds fit -------------------------------------------------------------------------------------
 # From what each round told to a table of counts: least squares over all rounds.
@@ -283,39 +292,19 @@ def mean_variance(query: Query, at: Scaled) -> float:
           w times their squares in its counts. What of an answer lies in each of these spaces is a difference of means
           over parts. It is exact where the parts of every round are equally wide.
     """
-    parts, reading = parts_of(at), query.reading(at.domain)
-    assert reading is not None
+    parts = parts_of(at)
+    sides = asked_along(reading_of(query, at.domain), parts.sizes)
+
+    def evenly(width: int) -> float:
+        """The mean square of what is left of an answer's weights when they are made even inside parts of a width."""
+        return math.prod(one.mean(np.arange(one.size) // width) for one in sides)
+
     noise = [at.strategy.noise.variance(parts.scale_of(at.scale, place)) for place in range(parts.rounds)]
     known = LinearQuery(One(), at.strategy.noisy[0].by) in at.strategy.exact
-    total, before, cells = 0.0, _evenly(reading, parts.sizes, max(parts.sizes)) if known else 0.0, len(parts.sizes)
+    total, before, cells = 0.0, evenly(max(parts.sizes)) if known else 0.0, len(parts.sizes)
     for place, width in enumerate(parts.widths):
-        even = _evenly(reading, parts.sizes, width)
+        even = evenly(width)
         precision = sum(parts.widths[later] ** cells / noise[later] for later in range(place, parts.rounds))
         total += max(even - before, 0.0) / precision
         before = even
     return total
-
-
-def _evenly(reading: Reading, sizes: tuple[int, ...], width: int) -> float:
-    """The mean square of what is left of an answer's weights when they are made even inside parts of a width."""
-    found = 1.0
-    for size in sizes:
-        found *= _along(EveryRange() if isinstance(reading, EveryRectangle) else reading, size, width)
-    return found
-
-
-def _along(reading: Reading, size: int, width: int) -> float:
-    """The same along one side: the mean over answers of the sum over parts B of |answer and B|^2 / |B|."""
-    codes, starts = np.arange(size), np.arange(0, size, width)
-    if isinstance(reading, ListedRanges):
-        rows = (np.add.reduceat((low <= codes) & (codes <= high), starts, dtype=np.int64) for low, high in reading.ends)
-        whole = np.diff(np.append(starts, size))
-        return float(np.mean([(row**2 / whole).sum() for row in rows]))
-    # how many answers hold both i and j, of which i is not the larger: before[i] * after[j]
-    after = (size - codes).astype(np.float64)
-    before: Floats = np.ones(size) if isinstance(reading, RunningCounts) else codes.astype(np.float64) + 1
-    every = size if isinstance(reading, RunningCounts) else size * (size + 1) / 2
-    upto = np.append(0.0, np.cumsum(before))
-    own = upto[:-1] - upto[codes // width * width]
-    whole = np.minimum(width, size - codes // width * width)
-    return float((after * (before + 2 * own) / whole).sum() / every)

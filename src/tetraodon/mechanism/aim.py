@@ -70,7 +70,11 @@ class AdaptiveMarginals(Direct):
         splits = query.linear(policy.domain).by
         sizes = tuple(split.size(policy.domain) for split in splits)
         total = policy.size_is_public
-        free = tuple(place for place, one in enumerate(splits) if total and _is_free(one, policy))
+        free = tuple(
+            place
+            for place, one in enumerate(splits)
+            if total and sensitivity_of(policy.graph, LinearQuery(One(), (one,))).value == 0
+        )
         if len(free) == len(splits):
             return
         if policy.known:
@@ -87,15 +91,7 @@ class AdaptiveMarginals(Direct):
                 yield Strategy(self, (LinearQuery(ChosenTables(splits, sizes, rounds, most, free, total)),))
 
     def draw(self, measurement: Measurement, exact: NDArray[Any], permit: Permit) -> Ints:
-        choose = partial(choose_by_score, coins=permit.coins)
-        return draw_tables(
-            contribution_of(measurement.query, ChosenTables),
-            exact,
-            measurement.scale,
-            measurement.noise,
-            permit.noise,
-            choose,
-        )
+        return draw_tables(measurement, exact, permit.noise, partial(choose_by_score, coins=permit.coins))
 
     def without_noise(self, measurement: Measurement, exact: NDArray[Any]) -> Ints:
         """The tables that are farthest off, one after the other."""
@@ -106,31 +102,20 @@ class AdaptiveMarginals(Direct):
         def farthest(scores: Sequence[int], _: Fraction) -> int:
             return int(np.argmax(scores))
 
-        return draw_tables(
-            contribution_of(measurement.query, ChosenTables),
-            exact,
-            measurement.scale,
-            measurement.noise,
-            silent,
-            farthest,
-        )
+        return draw_tables(measurement, exact, silent, farthest)
 
 
 AIM = AdaptiveMarginals()
 
 
-def _is_free(split: Split, policy: Policy) -> bool:
-    return sensitivity_of(policy.graph, LinearQuery(One(), (split,))).value == 0
-
-
-def draw_tables(
-    tables: ChosenTables, counted: Ints, scale: Fraction, law: NoiseLaw, draw: Draw, choose: Choose
-) -> Ints:
+def draw_tables(measurement: Measurement, counted: Ints, draw: Draw, choose: Choose) -> Ints:
     """What is told of a table of records: `counted` has their codes, in bins, and how many have them.
 
     Post  as `query/aim.py` says. Scores are whole: exact counts, and numbers that follow from what was
           told before. Floats are in the latter alone, where they decide about nobody.
     """
+    tables = contribution_of(measurement.query, ChosenTables)
+    scale, law = measurement.scale, measurement.noise
     alone, wide = (scale * wider for wider in tables.wider(law))
     given = []
     for places in tables.given:

@@ -16,12 +16,12 @@ from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Floats, Ints, searching
 from tetraodon.mechanism.hierarchical.fit import LinearFit, hats_matrix
 from tetraodon.mechanism.one_scale import free_totals
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
+from tetraodon.mechanism.strategy import AskedPairs, Ends, Measured, Mechanism, Scaled, Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import ANSWER_LIMIT, LinearQuery, Measurement, Split
-from tetraodon.query.query import EveryRectangle, Query
+from tetraodon.query.query import EveryRange, EveryRectangle, Query
 from tetraodon.query.smooth import Hats
 from tetraodon.query.soft_bins import Product, hats
 
@@ -66,10 +66,9 @@ class Side:
     @cached_property
     def asked(self) -> Floats:
         """What all ranges of the side ask of the rest, and of each eigenvector: the sums of squares."""
-        each = np.einsum("ij,ij->j", self.vectors, all_ranges(self.vectors))
-        code = np.arange(self.size)
-        whole = float(((code + 1.0) * (self.size - code)).sum())
-        return np.append(max(whole - float(each.sum()), 0.0), each)
+        pairs = AskedPairs(EveryRange(), self.size)
+        each = np.einsum("ij,ji->j", self.vectors, pairs.times(self.vectors.T))
+        return np.append(max(float(pairs.diagonal.sum()) - float(each.sum()), 0.0), each)
 
     @cached_property
     def _before(self) -> Floats:
@@ -91,15 +90,6 @@ class Side:
     def stretch(self) -> int:
         """How much more any range can ask than those in `squares`: it is a difference of two, so four times."""
         return 1 if self.size <= EVERY_RANGE else 4
-
-
-def all_ranges(columns: Floats) -> Floats:
-    """W'W times some columns, W being all ranges of a line."""
-    size = len(columns)
-    code = np.arange(size)[:, None]
-    below = np.cumsum((code + 1.0) * columns, axis=0)
-    above = np.cumsum(((size - code) * columns)[::-1], axis=0)[::-1]
-    return np.asarray((size - code) * below + (code + 1.0) * (above - (size - code) * columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +139,8 @@ class GridFit(LinearFit):
         whole = float(self.first.asked @ self.inverse @ self.second.asked)
         if self.total is not None:
             ones = self.ones.reshape(self.shape)
-            whole -= float((ones * all_ranges(all_ranges(ones).T).T).sum()) / float(ones.sum())
+            along, across = (AskedPairs(EveryRange(), size) for size in self.shape)
+            whole -= float((ones * along.times(across.times(ones).T).T).sum()) / float(ones.sum())
         ranges = [side.size * (side.size + 1) / 2 for side in (self.first, self.second)]
         return max(whole, 0.0) / (ranges[0] * ranges[1])
 

@@ -23,7 +23,7 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints, searching
 from tetraodon.exact.rational import Number, rational
-from tetraodon.inference.consistency import EstimatedTable, agree
+from tetraodon.inference.consistency import EstimatedTable, agree, follow
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.noise import laplace_variance
 from tetraodon.noise.laws import weighted_reach
@@ -152,8 +152,8 @@ def table_parts(at: Scaled) -> TableParts:
     )
 
 
-def table_errors(tables: Sequence[Scaled]) -> list[float]:
-    """The root mean squared error of the cells of each table, read from all of them by least squares.
+def table_errors(tables: Sequence[Scaled], asked: Sequence[TableParts] = ()) -> list[float]:
+    """The root mean squared error of the cells of each table, or of those asked about, read from all by least squares.
 
     Pre   they are about the same records, and split by value.
     Why   a table with variance v on each number, of which a part is multiplied by k, tells the part of the margin by
@@ -169,7 +169,7 @@ def table_errors(tables: Sequence[Scaled]) -> list[float]:
             precision[part] = precision.get(part, 0.0) + strength**2 / (variance * spread)
         for joined, scale in zip(at.strategy.noisy[1:], at.strategy.scales(at.scale)[1:], strict=True):
             sizes = {split.name: split.size(at.domain) for split in joined.by}
-            for part in {part for other in every for part in other.of if part <= sizes.keys()}:
+            for part in {part for other in (*every, *asked) for part in other.of if part <= sizes.keys()}:
                 spread = math.prod(size for name, size in sizes.items() if name not in part)
                 precision[part] = precision.get(part, 0.0) + 1 / (at.strategy.noise.variance(scale) * spread)
     return [
@@ -177,7 +177,7 @@ def table_errors(tables: Sequence[Scaled]) -> list[float]:
             sum(u / (precision[part] * spread) for part, u, spread in zip(p.of, p.unknown, p.spread, strict=True) if u)
             / p.cells
         )
-        for p in every
+        for p in asked or every
     ]
 
 
@@ -414,7 +414,7 @@ class MarginalStrategy:
     def marginal(self, measured: Sequence[Ints], names: Names) -> Floats:
         """The counts by some attributes that fit noisy measurements, in this order, best; all marginals agree.
 
-        Why   a marginal is the sum of its parts, and once tables agree each part is read from any of them.
+        Why   a marginal is the sum of its parts: the least table that agrees with all that were measured.
         """
         tables = [
             EstimatedTable(one.query.by, array[..., 0].astype(np.float64), _variance(one))
@@ -423,15 +423,10 @@ class MarginalStrategy:
         if not set(names) <= {name for one in self.measurements for name in one.query.names}:
             raise QueryError("a marginal is about attributes that were not measured", fix="ask about measured ones")
         agree(tables, self.policy.domain)
-        sizes = {name: self.policy.domain[name].size for name in names}
-        total = np.zeros([sizes[name] for name in names])
-        for part in _subsets(names):
-            table = next((t for t in tables if set(part) <= {split.name for split in t.splits}), None)
-            if table is not None:
-                spread = math.prod(size for name, size in sizes.items() if name not in part)
-                seen = tuple(split.name for split in table.splits)
-                total = total + _component(table.values, seen, part, names) / spread
-        return total
+        nothing = np.zeros([self.policy.domain[name].size for name in names])
+        found = EstimatedTable(splits(names), nothing, 1.0)
+        follow(found, tables, self.policy.domain)
+        return found.values
 
 
 def marginals(workload: Sequence[Query], policy: AnyPolicy, *, epsilon: Number | None = None) -> MarginalStrategy:
@@ -516,30 +511,16 @@ def _priced(rates: dict[Names, float], policy: Policy, price: Fraction) -> tuple
 
 def _error(asked: Sequence[Names], measured: Sequence[Measurement], policy: Policy) -> float:
     """The root mean squared error of the asked histograms, read from noisy marginals by least squares."""
-    total, answers = 0.0, 0
-    for table in (_parts(one, policy) for one in asked):
-        answers += table.cells
-        for part, unknown, spread in zip(table.of, table.unknown, table.spread, strict=True):
-            seen = [one for one in measured if unknown and part <= {*one.query.names}]
-            outside_of = (math.prod(policy.domain[n].size for n in one.query.names if n not in part) for one in seen)
-            told = sum(1 / (_variance(one) * cells) for one, cells in zip(seen, outside_of, strict=True))
-            total += unknown / (told * spread) if unknown else 0.0
-    return math.sqrt(total / answers)
+    first, *_ = every = sorted(measured, key=lambda one: not one.query.by)
+    queries, weights = tuple(one.query for one in every), tuple(one.scale / first.scale for one in every)
+    together = Scaled(Strategy(MARGINS, queries, table=first.query.by, weights=weights), first.scale, policy.domain)
+    parts = [_parts(one, policy) for one in asked]
+    errors = zip(parts, table_errors([together], parts), strict=True)
+    return math.sqrt(sum(p.cells * error**2 for p, error in errors) / sum(p.cells for p in parts))
 
 
 def _variance(measurement: Measurement) -> float:
     return laplace_variance(measurement.scale) if measurement.scale else 0.0
-
-
-def _component(array: Floats, seen: Names, part: Names, names: Names) -> Floats:
-    """The part of a marginal that is about all of `part` and nothing else, as an array by `names`."""
-    found = array.sum(axis=tuple(a for a, name in enumerate(seen) if name not in part))
-    order = [name for name in seen if name in part]
-    for axis in range(len(order)):
-        found = found - found.mean(axis=axis, keepdims=True)
-    found = np.asarray(found).transpose([order.index(name) for name in names if name in part])
-    sizes = iter(found.shape)
-    return found.reshape([next(sizes) if name in part else 1 for name in names])
 
 
 def _subsets(names: Names) -> list[Names]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +17,17 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.consistency import Margin, common_coarsening
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths, reading_of
+from tetraodon.mechanism.strategy import (
+    AskedPairs,
+    Ends,
+    Measured,
+    Mechanism,
+    Scaled,
+    Strategy,
+    asked_along,
+    lengths,
+    reading_of,
+)
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_graph import JointMetric, Regions
 from tetraodon.policy.known import Marginal, known_query
@@ -272,12 +282,11 @@ def known_totals(table: Sequence[Split], policy: Policy) -> tuple[LinearQuery, .
 
 Groups: TypeAlias = Ints
 """For every value of an attribute of a table, the group of values that it is known together with."""
-Asked: TypeAlias = Callable[[Groups], Fraction]
-"""The mean, over the questions about one attribute, of what is left of them in a table of such groups: the sum over
-groups of (values asked about)^2 / (values)."""
 
 
-def known_share(table: Sequence[Split], exact: Iterable[LinearQuery], asked: Sequence[Asked], domain: Domain) -> float:
+def known_share(
+    table: Sequence[Split], exact: Iterable[LinearQuery], asked: Sequence[AskedPairs], domain: Domain
+) -> float:
     """The mean variance that known totals take from the answers, in multiples of the variance of one cell.
 
     Pre   `exact` are tables of counts, coarser than `table`; `asked` has one entry for each split of it.
@@ -292,12 +301,11 @@ def known_share(table: Sequence[Split], exact: Iterable[LinearQuery], asked: Seq
             both = before.meet(margin)
             change[both] = change.get(both, 0) - times
         signed = {one: signed.get(one, 0) + change.get(one, 0) for one in signed | change}
-    taken = Fraction(0)
+    taken = 0.0
     for margin, times in signed.items():
         if times:
-            parts = [of(margin.labels(split, domain)) for of, split in zip(asked, table, strict=True)]
-            taken += times * math.prod(parts, start=Fraction(1))
-    return float(taken)
+            taken += times * math.prod(a.mean(margin.labels(s, domain)) for a, s in zip(asked, table, strict=True))
+    return taken
 
 
 def _commuting(margins: Sequence[Margin], table: Sequence[Split], domain: Domain) -> list[Margin]:
@@ -327,64 +335,6 @@ def _independent(a: Groups, b: Groups) -> bool:
     return np.array_equal(both[place] * sizes[2], sizes[0] * sizes[1])
 
 
-# -- what is asked of one attribute ------------------------------------------------------------
-
-
-def each_value(groups: Groups) -> Fraction:
-    """Every value by itself."""
-    return Fraction(int(groups.max()) + 1, len(groups))
-
-
-def each_prefix(groups: Groups) -> Fraction:
-    """Every running count.
-
-    Why   in one group of N values the mean of k^2 / N over k up to N has a closed form, which needs no room.
-    """
-    size = len(groups)
-    if not groups.any():
-        return Fraction((size + 1) * (2 * size + 1), 6 * size)
-    members = np.bincount(groups)[groups]
-    return Fraction(float(np.mean(np.cumsum((2 * _rank_within(groups) + 1) / members))))
-
-
-def each_range(groups: Groups) -> Fraction:
-    """Every range.
-
-    Why   with S(p) the number of members below p, the sum over ranges of (S(h) - S(l))^2 is
-          (N + 1) sum S^2 - (sum S)^2 over the N + 1 points between values. In one group that has a closed form.
-    """
-    size = len(groups)
-    if not groups.any():
-        return Fraction((size + 1) * (size + 2), 6 * size)
-    after = size - np.arange(size)
-    members = np.bincount(groups).astype(float)
-    squares = np.bincount(groups, weights=(2.0 * _rank_within(groups) + 1) * after)
-    sums = np.bincount(groups, weights=after.astype(float))
-    return Fraction(float(np.sum(((size + 1) * squares - sums**2) / members)) / (size * (size + 1) / 2))
-
-
-def named_ranges(ends: Sequence[tuple[int, int]]) -> Asked:
-    """Some ranges, given by their codes."""
-
-    def asked(groups: Groups) -> Fraction:
-        members, found = np.bincount(groups), Fraction(0)
-        for low, high in ends:
-            taken = np.bincount(groups[low : high + 1], minlength=len(members))
-            for size in np.unique(members).tolist():
-                found += Fraction(int((taken[members == size] ** 2).sum()), size)
-        return found / len(ends)
-
-    return asked
-
-
-def _rank_within(groups: Groups) -> Groups:
-    order = np.argsort(groups, kind="stable")
-    starts = np.searchsorted(groups[order], groups[order])
-    rank = np.empty(len(groups), np.int64)
-    rank[order] = np.arange(len(groups)) - starts
-    return rank
-
-
 # -- identity ---------------------------------------------------------------------------------------
 
 
@@ -405,23 +355,9 @@ class Identity(OneScale):
 
     def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
         """Answers add up cells, less what totals that are known exactly take from the noise in them."""
-        sizes = [split.size(domain) for split in strategy.table]
-        others = [each_value] * (len(sizes) - 1)
-        asked: list[Asked]
-        match reading_of(query, domain):
-            case Cells():
-                whole, asked = 1.0, [*others, each_value]
-            case EveryRectangle():
-                whole, asked = math.prod((size + 2) / 3 for size in sizes), [each_range] * len(sizes)
-            case RunningCounts():
-                whole, asked = (sizes[-1] + 1) / 2, [*others, each_prefix]
-            case ListedRanges(ends):
-                whole, asked = sum(high - low + 1 for low, high in ends) / len(ends), [*others, named_ranges(ends)]
-            case EveryRange():
-                whole, asked = (sizes[-1] + 2) / 3, [*others, each_range]
-            case _ as never:
-                assert_never(never)
-        return whole - known_share(strategy.table, strategy.exact, asked, domain)
+        asked = asked_along(reading_of(query, domain), [split.size(domain) for split in strategy.table])
+        whole = math.prod(one.whole for one in asked)
+        return max(whole - known_share(strategy.table, strategy.exact, asked, domain), 0.0)
 
     def most_terms(self, query: Query, at: Scaled) -> int:
         whole = any(not one.by for one in at.strategy.exact)

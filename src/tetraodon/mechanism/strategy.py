@@ -25,14 +25,23 @@ from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
+from tetraodon.policy.attribute_graph import Everything, induced
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.contribution import Among, One
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.query import MeasuredSum, Query, Reading
-from tetraodon.query.records_where import Kept, RecordsWhere
+from tetraodon.query.query import (
+    Cells,
+    EveryRange,
+    EveryRectangle,
+    ListedRanges,
+    MeasuredSum,
+    Query,
+    Reading,
+    RunningCounts,
+)
+from tetraodon.query.records_where import RecordsWhere
 from tetraodon.wording import listing
 
 if TYPE_CHECKING:
@@ -66,28 +75,8 @@ def _left(factor: Factor, those: RecordsWhere) -> list[Factor]:
     if isinstance(factor.graph, JointGraph):
         return [Factor((name,), Everything(those.inside[name].size)) for name in factor.names]
     [name] = factor.names
-    return [Factor((name,), _among(factor.graph, those.kept[name]))]
-
-
-def _among(graph: AttributeGraph, kept: Kept) -> AttributeGraph:
-    codes = np.array(kept.listed or range(kept.first, kept.last + 1))
-    match graph:
-        case Everything():
-            return Everything(len(codes))
-        case Public():
-            return Public(len(codes))
-        case Within():
-            return Within(len(codes), graph.reach)
-        case WithinOrMissing():
-            kind = WithinOrMissing if kept.last == graph.size - 1 and len(codes) > 1 else Within
-            return kind(len(codes), graph.reach)
-        case Blocks():
-            return Blocks(tuple(np.unique(graph.components()[codes], return_inverse=True)[1].tolist()))
-        case Pairs():
-            place = {int(code): number for number, code in enumerate(codes)}
-            return Pairs(
-                len(codes), frozenset((place[x], place[y]) for x, y in graph.pairs if x in place and y in place)
-            )
+    kept = those.kept[name]
+    return [Factor((name,), induced(factor.graph, np.array(kept.listed or range(kept.first, kept.last + 1))))]
 
 
 # -- strategy ---------------------------------------------------------------------------------------
@@ -406,3 +395,97 @@ def reading_of(query: Query, domain: Domain) -> Reading:
     reading = query.reading(domain)
     assert reading is not None
     return reading
+
+
+# -- asked pairs ------------------------------------------------------------------------------------
+# What is asked of the values of an attribute, as a matrix W'W: for every pair, how many answers hold both.
+
+
+@dataclass(frozen=True)
+class AskedPairs:
+    """W'W for a question about an attribute of some `size`; written out only where ranges are listed.
+
+    Why   values i <= j are both in n - j running counts, and in (i + 1)(n - j) ranges: a product of one factor for each
+          end, so that multiplying by it takes two running sums.
+    """
+
+    reading: Cells | RunningCounts | EveryRange | ListedRanges
+    size: int
+
+    def times(self, rows: Floats) -> Floats:
+        """Every row times W'W."""
+        if isinstance(self.reading, ListedRanges):
+            return np.asarray(rows @ self._written)
+        before, after = self._factors
+        below = np.cumsum(rows * before, axis=1)
+        above = np.cumsum((rows * after)[:, ::-1], axis=1)[:, ::-1]
+        return np.asarray(below * after + (above - rows * after) * before)
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """How many answers hold each value."""
+        if isinstance(self.reading, ListedRanges):
+            return np.diag(self._written)
+        before, after = self._factors
+        return before * after
+
+    @property
+    def whole(self) -> float:
+        """How many values an answer holds, on average."""
+        if isinstance(self.reading, ListedRanges):
+            return sum(high - low + 1 for low, high in self.reading.ends) / len(self.reading.ends)
+        return {Cells: 1.0, RunningCounts: (self.size + 1) / 2, EveryRange: (self.size + 2) / 3}[type(self.reading)]
+
+    def mean(self, groups: Ints) -> float:
+        """The mean, over the answers, of what is left of them in a table of groups of values: the sum over groups of
+        (values asked about)^2 / (values).
+        """
+        size, members = self.size, np.bincount(groups)
+        match self.reading:
+            case Cells():
+                return len(members) / size
+            case ListedRanges(ends):
+                taken = (np.bincount(groups[low : high + 1], minlength=len(members)) for low, high in ends)
+                return sum(float((one**2 / members).sum()) for one in taken) / len(ends)
+            case RunningCounts() if len(members) == 1:  # many values need no room
+                return (size + 1) * (2 * size + 1) / (6 * size)
+            case EveryRange() if len(members) == 1:
+                return (size + 1) * (size + 2) / (6 * size)
+        order = np.argsort(groups, kind="stable")
+        before, after = (factor[order] for factor in self._factors)
+        running = np.append(0.0, np.cumsum(before))
+        first = np.append(0, np.cumsum(members))[groups[order]]
+        both = after * (2 * (running[1:] - running[first]) - before)
+        answers = size * (size + 1) / 2 if isinstance(self.reading, EveryRange) else size
+        return float((both / members[groups[order]]).sum()) / answers
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats]:
+        codes = np.arange(self.size, dtype=np.float64)
+        return (codes + 1 if isinstance(self.reading, EveryRange) else np.ones(self.size)), self.size - codes
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Sums of values, a row of weights each, that ask on average what the answers do."""
+        codes = np.arange(self.size)
+        match self.reading:
+            case Cells():
+                return np.eye(self.size)
+            case RunningCounts():
+                return np.tri(self.size)
+            case ListedRanges(ends):
+                return np.array([(low <= codes) & (codes <= high) for low, high in ends], np.float64)
+            case EveryRange():  # as many rows as there are values, of which W'W is that of very many ranges
+                pairs = self.times(np.eye(self.size))
+                return np.asarray(np.linalg.cholesky(pairs * 2 / (self.size + 1)).T)
+
+    @cached_property
+    def _written(self) -> Floats:
+        return self.rows.T @ self.rows
+
+
+def asked_along(reading: Reading, sizes: Sequence[int]) -> list[AskedPairs]:
+    """What is asked along each side of a table: all answers are products of one for each side."""
+    if isinstance(reading, EveryRectangle):
+        return [AskedPairs(EveryRange(), size) for size in sizes]
+    return [*(AskedPairs(Cells(), size) for size in sizes[:-1]), AskedPairs(reading, sizes[-1])]

@@ -285,6 +285,27 @@ class Pairs(Remembering):
 AttributeGraph: TypeAlias = Everything | Public | Within | WithinOrMissing | Blocks | Pairs
 
 
+def induced(graph: AttributeGraph, codes: Ints) -> AttributeGraph:
+    """The graph among some of the values, rising, numbered anew: that of lines with all of their edges, and more where
+    values between are left out."""
+    match graph:
+        case Everything():
+            return Everything(len(codes))
+        case Public():
+            return Public(len(codes))
+        case Within():
+            return Within(len(codes), graph.reach)
+        case WithinOrMissing():
+            kind = WithinOrMissing if codes[-1] == graph.size - 1 and len(codes) > 1 else Within
+            return kind(len(codes), graph.reach)
+        case Blocks():
+            return Blocks(tuple(np.unique(graph.components()[codes], return_inverse=True)[1].tolist()))
+        case Pairs():
+            place = {int(code): number for number, code in enumerate(codes)}
+            there = frozenset((place[x], place[y]) for x, y in graph.pairs if x in place and y in place)
+            return Pairs(len(codes), there)
+
+
 # -- relative graph ---------------------------------------------------------------------------------
 # Secrets to within a share of the value itself: two wages at most 10% apart must stay indistinguishable.
 #

@@ -702,23 +702,18 @@ class Among(Contribution):
         sizes = zip(self.names, self.sizes, strict=True)
         return self._with({other: size for other, size in sizes if other != name}, table)
 
-    def about(self, inner: Contribution, keep: Sequence[str]) -> Contribution | None:
-        """Another contribution, of those of its attributes that are kept, where the condition holds for any others."""
-        kept = tuple(name for name in self.names if name in keep)
-        others = tuple(axis for axis, name in enumerate(self.held) if name not in kept)
-        own = [place for place, name in enumerate(self.names[: len(self.first)]) if name in kept]
-        first, within = (tuple(part[place] for place in own) for part in (self.first, self.within))
-        sizes = {name: self.sizes[self.names.index(name)] for name in kept}
-        return replace(self, inner=inner, first=first, within=within)._with(
-            sizes, np.asarray(self.table.any(axis=others))
-        )
+    def under(self, held: tuple[str, ...], table: Bools) -> Contribution | None:
+        """The same for records for which another condition holds instead; None if it holds for none."""
+        own = dict(zip(self.names, self.sizes[: len(self.inner.names)], strict=False))
+        return replace(self, held=held)._with(own | dict(zip(held, table.shape, strict=True)), table)
 
-    def also(self, name: str, there: Bools) -> Contribution | None:
-        """The same for records that have one of some codes of an attribute, too."""
-        held = self.held if name in self.held else (*self.held, name)
-        table = self.table if name in self.held else self.table[..., None]
-        table = table & there.reshape([-1 if other == name else 1 for other in held])
-        return replace(self, held=held)._with(dict(zip(self.names, self.sizes, strict=True)), table)
+    def also(self, names: Sequence[str], there: Bools) -> Contribution | None:
+        """The same for records for which another condition holds, too."""
+        held = (*self.held, *(name for name in names if name not in self.held))
+        axes = sorted(range(len(names)), key=lambda axis: held.index(names[axis]))
+        shape = [there.shape[names.index(name)] if name in names else 1 for name in held]
+        given = self.table.reshape(*self.table.shape, *(1 for _ in held[len(self.held) :]))
+        return self.under(held, np.asarray(given & there.transpose(axes).reshape(shape)))
 
     def _with(self, sizes: dict[str, int], table: Bools) -> Contribution | None:
         if table.all():

@@ -27,8 +27,7 @@ from tetraodon.inference.consistency import (
 from tetraodon.inference.controlled_rounding import whole_tables
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.inference.least_squares import Block, Combination, Remembered, TableLink
-from tetraodon.mechanism.strategy import NOTHING, Measured
-from tetraodon.mechanism.strategy_optimiser import AskedPairs
+from tetraodon.mechanism.strategy import NOTHING, Measured, asked_along
 from tetraodon.noise.laws import weighted_reach
 from tetraodon.query.contribution import Answerers, Contribution, One, Table
 from tetraodon.query.linear import Measurement, Split
@@ -36,9 +35,7 @@ from tetraodon.query.number import EachPerson, Number
 from tetraodon.query.query import (
     Cells,
     EveryRange,
-    EveryRectangle,
     ListedRanges,
-    Reading,
     RunningCounts,
     ends_of_counts,
 )
@@ -817,31 +814,9 @@ def _error_together(item: PlannedItem, combined: Combined, domain: Domain) -> fl
     elif reading is None or answers * group.numbers > MOST_WORK:
         return None
     else:
-        rows = np.eye(size) if isinstance(reading, Cells) else _answers(reading, shape)
+        rows: Floats = np.eye(1)
+        for one in asked_along(reading, shape or (1,)):
+            rows = np.asarray(np.kron(rows, one.rows), np.float64)
         variance = float(group.variances(place, rows).mean())
     error = math.sqrt(max(0.0, variance))
     return error if error < item.expected_error * (1 - CHANGED) else None
-
-
-def _answers(reading: Reading, shape: Sequence[int]) -> Floats:
-    """Sums of cells of a table, a row of weights each, whose mean variance is that of what is read.
-
-    Why   the mean variance of very many sums is that of as many as there are cells, of which W'W is the same.
-    """
-    if isinstance(reading, EveryRectangle):
-        first, second = (_along(EveryRange(), size) for size in shape)
-        return np.asarray(np.kron(first, second), np.float64)
-    return np.asarray(np.kron(np.eye(math.prod(shape[:-1])), _along(reading, shape[-1])), np.float64)
-
-
-def _along(reading: Reading, size: int) -> Floats:
-    """The sums that are read along an attribute of so many values."""
-    codes = np.arange(size)
-    match reading:
-        case RunningCounts():
-            return np.tri(size)
-        case ListedRanges(ends):
-            return np.array([(low <= codes) & (codes <= high) for low, high in ends], np.float64)
-        case _:  # every range: W'W over the mean number of ranges that stand for one row
-            pairs = AskedPairs(EveryRange(), size).times(np.eye(size))
-            return np.asarray(np.linalg.cholesky(pairs * 2 / (size + 1)).T, np.float64)

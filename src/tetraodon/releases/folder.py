@@ -196,7 +196,7 @@ def fill_files(release: Release, folder: Path) -> None:
         write_columns(folder / "measurements" / named.name, names_columns(named.told), csv=False)
     (folder / "policy.yaml").write_text(dump_policy(release.plan.policy.document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(release), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(release), encoding="utf-8")
+    (folder / "README.md").write_text(readme_text(release), encoding="utf-8")
     for name, text in companion_texts(release).items():
         (folder / name).write_text(text, encoding="utf-8")
 
@@ -232,29 +232,13 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _readme(release: Release) -> str:
+def readme_text(release: Release) -> str:
+    """README.md: a few lines of code to load a release."""
     first = next(iter((*release, *release.names)))
-    where = ".names" if first in release.names else ""
-    policy = release.plan.policy
-    return f"""# {policy.title or policy.dataset}
-
-Released on {release.when} with Tetraodon. Open `report.html` for what these numbers promise and how far
-off they can be.
-
-    import tetraodon as td
-    release = td.load_release(".")
-    release{where}["{first}"].to_polars()
-
-or without Tetraodon:
-
-    import polars
-    polars.read_parquet("answers/{first}.parquet")
-
-`release.ipynb` is a notebook that shows all of them. Run it in a copy of this folder.
-
-Every number lies with its truth between `lower` and `upper` with at least 95% probability.
-`tetraodon verify .` recomputes the privacy certificate and every hash in `release.json`, without the data.
-"""
+    title = release.plan.policy.title or release.plan.policy.dataset
+    asked = f'release{"" if first in release else ".names"}["{first}"]'
+    text = (Path(__file__).parent / "templates" / "readme.txt").read_text(encoding="utf-8")
+    return text.format(title=title, when=release.when, first=first, asked=asked)
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:

@@ -6,23 +6,18 @@ release.json. Nothing is said here that the policy, the plan and the answers do 
 
 from __future__ import annotations
 
-import csv as csv_module
-import errno
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
-from tetraodon.engine.duckdb_source import WRITTEN_TABLES
-from tetraodon.engine.duckdb_source import text as sql_text
 from tetraodon.query.query import MEASURED, Columns, Drawing, column_name
 from tetraodon.releases.answer import Answer
 from tetraodon.releases.plan import PlannedItem
@@ -33,16 +28,10 @@ from tetraodon.report.picture import DrawnAxis
 # -- column files -----------------------------------------------------------------------------------
 # Columns to Parquet and CSV files, whose cells no spreadsheet runs as formulas.
 #
-# Short columns are written as text and turned into Parquet by the DuckDB that is loaded anyway; long ones are worth
-# the tenth of a second it takes to import pyarrow. (Handing DuckDB arrays or lists imports pandas, which takes longer
-# still.)
-#
 # A text that begins with one of = + - @, a tab or a line break, in their wide forms too, gets an apostrophe in front;
 # so does one that begins with apostrophes before such a character, so that taking one off always gives the text back.
 # Numbers stay numbers, and so do texts that consist of numbers, such as the bin `-5..0`.
 
-SHORT = 50_000
-SQL_TYPES = {"i": "BIGINT", "f": "DOUBLE", "b": "BOOLEAN", "M": "DATE", "O": "VARCHAR"}
 RISKY = "'*[=+@\t\r\n＝＋－＠-].*"
 NUMBERS = r"[+-]?[0-9]+([.,][0-9]+)?(\.\.[+-]?[0-9]+([.,][0-9]+)?)?"
 """The same patterns for Python and for DuckDB, of whole cells."""
@@ -50,56 +39,31 @@ NUMBERS = r"[+-]?[0-9]+([.,][0-9]+)?(\.\.[+-]?[0-9]+([.,][0-9]+)?)?"
 
 def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = True) -> None:
     """Write `stem.parquet`, and `stem.csv` beside it. Raises OSError when the disk does not take them."""
-    parquet, text = (stem.with_name(stem.name + ending) for ending in (".parquet", ".csv"))
-    try:
-        if len(next(iter(columns.values()))) <= SHORT:
-            _write_short(columns, parquet, text)
-        else:
-            _write_long(columns, parquet, text)
-    except duckdb.Error as error:
-        raise OSError(errno.ENOSPC, "cannot write") from error
-    if not csv:
-        text.unlink()
-
-
-def _write_short(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> None:
-    _write_text(columns, text, str)
-    types = ", ".join(f"{sql_text(name)}: '{SQL_TYPES[column.dtype.kind]}'" for name, column in columns.items())
-    with WRITTEN_TABLES.cursor() as connection:
-        table = f"read_csv({sql_text(str(text))}, header = true, delim = ',', quote = '\"', escape = '\"', "
-        table += f"columns = {{{types}}}, nullstr = '\x01', allow_quoted_nulls = false)"
-        connection.execute(
-            f"COPY (SELECT * FROM {table}) TO {sql_text(str(parquet))} (FORMAT parquet, COMPRESSION zstd)"
-        )
-    _write_text(columns, text, harmless_cell)
-
-
-def _write_text(columns: dict[str, NDArray[Any]], path: Path, spelt: Callable[[str], str]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv_module.writer(file, quoting=csv_module.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(map(spelt, columns))
-        writer.writerows(zip(*(_plain(column, spelt) for column in columns.values()), strict=True))
-
-
-def _plain(column: NDArray[Any], spelt: Callable[[str], str]) -> list[Any]:
-    """Values whose text reads back as the same."""
-    if column.dtype.kind == "b":
-        return ["true" if value else "false" for value in column.tolist()]
-    if column.dtype.kind == "O":
-        return [spelt(value) for value in column.tolist()]
-    return [str(value) for value in column.tolist()] if column.dtype.kind == "M" else list(column.tolist())
-
-
-def _write_long(columns: dict[str, NDArray[Any]], file: Path, text: Path) -> None:
     import pyarrow
-    from pyarrow import csv, parquet
+    from pyarrow import csv as csv_files
+    from pyarrow import parquet
 
-    parquet.write_table(pyarrow.table(columns), file, compression="zstd")
-    spelt = {
-        harmless_cell(name): column if column.dtype.kind in "if" else np.array(_plain(column, harmless_cell), object)
-        for name, column in columns.items()
-    }
-    csv.write_csv(pyarrow.table(spelt), text)
+    def table(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
+        words = {name: pyarrow.string() if one.dtype.kind == "O" else None for name, one in columns.items()}
+        return pyarrow.table({name: pyarrow.array(one, words[name]) for name, one in columns.items()})
+
+    parquet.write_table(table(columns), stem.with_name(f"{stem.name}.parquet"), compression="zstd")
+    if csv:
+        spelt = {harmless_cell(name): _spelt(column) for name, column in columns.items()}
+        csv_files.write_csv(table(spelt), stem.with_name(f"{stem.name}.csv"))
+
+
+def _spelt(column: NDArray[Any]) -> NDArray[Any]:
+    """Values whose text reads back as the same."""
+    match column.dtype.kind:
+        case "i" | "f":
+            return column
+        case "b":
+            return np.where(column, "true", "false").astype(object)
+        case "O":
+            return np.array([harmless_cell(value) for value in column.tolist()], object)
+        case _:
+            return column.astype(str).astype(object)
 
 
 def harmless_cell(text: str) -> str:

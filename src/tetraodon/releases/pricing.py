@@ -52,13 +52,9 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     Why   it depends on the plan, the policy and the delta alone, and is computed once for all releases of a plan.
     """
     key = "governing", account.policy_hash, account.delta
-    if key not in plan._derived:
-        plan._derived[key] = _governing_certificate(plan, account)
-    found: Certificate = plan._derived[key]
-    return found
-
-
-def _governing_certificate(plan: Plan, account: Account) -> Certificate:
+    known: Certificate | None = plan._derived.get(key)
+    if known is not None:
+        return known
     governing = governing_policy(account)
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
@@ -80,12 +76,8 @@ def _governing_certificate(plan: Plan, account: Account) -> Certificate:
             fix="ask for what the governing policy allows; `tetraodon ledger show` prints it",
             where=plan.policy.dataset,
         )
+    plan._derived[key] = certificate
     return certificate
-
-
-def charge_of(certificate: Certificate) -> Fraction:
-    """What is taken from the total: the loss, exactly; with Gaussian noise, its epsilon at the account's delta."""
-    return Fraction(certificate.epsilon)
 
 
 def charge_for(plan: Plan, certificate: Certificate, account: Account, entries: Earlier) -> Charge:
@@ -97,7 +89,7 @@ def charge_for(plan: Plan, certificate: Certificate, account: Account, entries: 
     governing = governing_policy(account)
     if adds_up(governing.attackers):
         beside = _beside(plan, certificate, account, entries)
-        return Charge(charge_of(certificate), ADDS_UP) if beside is None else beside
+        return Charge(Fraction(certificate.epsilon), ADDS_UP) if beside is None else beside
     measured, earlier = [m for item in plan for m in item.measurements], entries(None)
     if earlier and isinstance(governing.attackers, TableSecret):
         raise Refused(

@@ -247,7 +247,8 @@ def _close(mine: str, theirs: str) -> bool:
     """The same texts, or numbers with decimals that are equal up to rounding and to where an inference converges."""
     if mine == theirs:
         return True
-    if not all(NUMBER.fullmatch(text) and ("." in text or "e" in text) for text in (mine, theirs)):
+    decimals = any("." in text or "e" in text for text in (mine, theirs))
+    if not (decimals and NUMBER.fullmatch(mine) and NUMBER.fullmatch(theirs)):
         return False
     return math.isclose(float(mine), float(theirs), rel_tol=1e-6, abs_tol=1e-9)
 

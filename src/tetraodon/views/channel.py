@@ -9,12 +9,11 @@ bias.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tetraodon.errors import PolicyError, Refused, ReleaseError
 from tetraodon.exact.rational import log_rounded_up, stated_number
@@ -23,31 +22,34 @@ from tetraodon.policy.adversary import Adversary, largest_ratio
 # -- channel ----------------------------------------------------------------------------------------
 
 
-class _Channel(ABC):
-    """What follows, in both channels alike, from how often a tuple is shown."""
+class _Channel:
+    """What all channels say of how often a tuple is shown, and what follows from it.
+
+    Attributes
+    ----------
+    shown:               the probability that a record is in the view; with noise from a source, the least.
+    added_per_tuple:     noise tuples to be expected for each tuple of the domain.
+    variance_per_tuple:  what each tuple of the domain adds to the variance of a count in the view.
+    variance_per_record: what each record adds to it besides; it may be below zero.
+    ratio_up:            the most by which a view can favour one record more: when it shows it, or many copies.
+    ratio_down:          the least likelihood ratio of one record more: when the view does not show it.
+    """
 
     __slots__ = ()
     keep: Fraction
 
-    @property
-    @abstractmethod
-    def added_per_tuple(self) -> Fraction: ...
+    if TYPE_CHECKING:  # each channel states them
 
-    @property
-    @abstractmethod
-    def variance_per_tuple(self) -> Fraction: ...
-
-    @property
-    @abstractmethod
-    def variance_per_record(self) -> Fraction: ...
-
-    @property
-    @abstractmethod
-    def ratio_up(self) -> Fraction: ...
-
-    @property
-    @abstractmethod
-    def ratio_down(self) -> Fraction: ...
+        @property
+        def added_per_tuple(self) -> Fraction: ...
+        @property
+        def variance_per_tuple(self) -> Fraction: ...
+        @property
+        def variance_per_record(self) -> Fraction: ...
+        @property
+        def ratio_up(self) -> Fraction: ...
+        @property
+        def ratio_down(self) -> Fraction: ...
 
     @property
     def presence_ratio(self) -> Fraction:
@@ -104,32 +106,26 @@ class SetChannel(_Channel):
 
     @property
     def shown(self) -> Fraction:
-        """The probability that a tuple of the table is in the view."""
         return self.keep + self.noise
 
     @property
     def added_per_tuple(self) -> Fraction:
-        """Noise tuples to be expected for each tuple of the domain."""
         return self.noise
 
     @property
     def variance_per_tuple(self) -> Fraction:
-        """What each tuple of the domain adds to the variance of a count in the view."""
         return self.noise * (1 - self.noise)
 
     @property
     def variance_per_record(self) -> Fraction:
-        """What each record adds to it besides; it may be below zero."""
         return self.shown * (1 - self.shown) - self.variance_per_tuple
 
     @property
     def ratio_up(self) -> Fraction:
-        """The most by which a view can favour that a tuple is in the table: when it shows that tuple."""
         return self.shown / self.noise
 
     @property
     def ratio_down(self) -> Fraction:
-        """The least likelihood ratio of being in the table: when the view does not show the tuple."""
         return (1 - self.shown) / (1 - self.noise)
 
 
@@ -154,32 +150,26 @@ class CopyChannel(_Channel):
 
     @property
     def shown(self) -> Fraction:
-        """The probability that a record is in the view."""
         return self.keep
 
     @property
     def added_per_tuple(self) -> Fraction:
-        """Noise tuples to be expected for each tuple of the domain."""
         return self.noise / (1 - self.noise)
 
     @property
     def variance_per_tuple(self) -> Fraction:
-        """What each tuple of the domain adds to the variance of a count in the view."""
         return self.noise / (1 - self.noise) ** 2
 
     @property
     def variance_per_record(self) -> Fraction:
-        """What each record adds to it besides."""
         return self.keep * (1 - self.keep)
 
     @property
     def ratio_up(self) -> Fraction:
-        """The most by which a view can favour one record more of some value: when it shows many copies."""
         return 1 - self.keep + self.keep / self.noise
 
     @property
     def ratio_down(self) -> Fraction:
-        """The least likelihood ratio of one record more: when the view has no copy of its value."""
         return 1 - self.keep
 
 
@@ -241,27 +231,22 @@ class SourceChannel(_Channel):
 
     @property
     def shown(self) -> Fraction:
-        """The least probability that a tuple of the table is in the view."""
         return self.keep
 
     @property
     def variance_per_tuple(self) -> Fraction:
-        """The most that each unit of weight adds to the variance of a count in the view."""
         return self.noise
 
     @property
     def variance_per_record(self) -> Fraction:
-        """The most that each record adds to it besides."""
         return self.keep * (1 - self.keep)
 
     @property
     def ratio_up(self) -> Fraction:
-        """The most by which a view can favour that a tuple is in the table: when it shows the rarest."""
         return (self.keep + self.scale * self.rarest) / (self.scale * self.rarest)
 
     @property
     def ratio_down(self) -> Fraction:
-        """The least likelihood ratio of being in the table: when the view does not show the likeliest tuple."""
         common = self.scale * self.likeliest
         return (1 - common - self.keep) / (1 - common)
 
