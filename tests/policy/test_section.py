@@ -18,13 +18,13 @@ from tetraodon.errors import PolicyError, QueryError
 from tetraodon.policy.build import known_from
 from tetraodon.policy.document import (
     PARTS,
-    SECTIONS,
     AttributeSection,
     IndividualsSection,
     ItemSection,
     PolicyDocument,
     policy_schema,
     schema_text,
+    section_at,
 )
 from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle, known_query
 from tetraodon.policy.load import load_policy
@@ -32,6 +32,7 @@ from tetraodon.policy.section import (
     AttackersEntry,
     ChainSection,
     KnownSection,
+    Section,
     exact,
     rows,
     share,
@@ -332,11 +333,36 @@ def test_every_key_is_known_to_editors() -> None:
     assert set(schema["properties"]) == set(PolicyDocument.keys())
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["dataset", "attributes", "budget"]
-    for section in SECTIONS.values():
-        part = schema["$defs"][section.__name__]
+    sections = {one.__name__: one for one in (*Section.__subclasses__(), ItemSection)}
+    for name, part in schema["$defs"].items():
+        section = sections[name]
         assert set(part["properties"]) == set(section.keys())
         assert part["additionalProperties"] is False
         assert part.get("oneOf", []) == [{"required": [name]} for name in section.one_of]
+
+
+@pytest.mark.parametrize(
+    ("path", "section"),
+    [
+        ((), "PolicyDocument"),
+        (("release", 1), "ItemSection"),
+        (("release", 1, "error"), "ErrorTarget"),
+        (("attributes", "age"), "AttributeSection"),
+        (("secrets", "age"), "SecretSection"),
+        (("secrets", "table"), "TableSecretSection"),
+        (("secrets", "table", "chances", "x"), "ChancesSection"),
+        (("groups", "rules", "a", "secrets", "age"), "SecretSection"),
+        (("groups", "rules", "a", "together"), "Together"),
+        (("known", 0), "KnownSection"),
+        (("attackers", 0, "contacts"), "ContactsSection"),
+        (("adversary", "prior"), "PriorSection"),
+        (("individuals",), "IndividualsSection"),
+        (("publisher",), "Publisher"),
+        (("table",), "TableHints"),
+    ],
+)
+def test_the_section_at_a_path_is_known(path: tuple[str | int, ...], section: str) -> None:
+    assert section_at(path).__name__ == section
 
 
 def test_short_forms_are_offered() -> None:
