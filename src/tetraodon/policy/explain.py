@@ -32,8 +32,7 @@ from tetraodon.policy.attribute_graph import (
 from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
 from tetraodon.policy.known import CountWhere, Fact, Known, Marginal, Rectangle
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.policy.policy import Policy
-from tetraodon.policy.public_tables import side_tables
+from tetraodon.policy.policy import Policy, side_tables
 from tetraodon.policy.secret_graph import ABSENT, Factor
 from tetraodon.wording import listing, number_of
 
