@@ -12,7 +12,7 @@ import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import tetraodon as td
-from tetraodon.exact.arrays import on_one_thread, searching
+from tetraodon.exact.one_thread import on_one_thread, searching
 from tetraodon.releases import plan as room
 
 
@@ -32,8 +32,8 @@ def test_one_thread_while_it_works_and_as_many_as_before_afterwards() -> None:
 ALONE = """
 import sys
 import numpy as np
+from tetraodon.exact.one_thread import on_one_thread, searching
 from threadpoolctl import threadpool_info
-from tetraodon.exact.arrays import on_one_thread, searching
 def threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 assert set(on_one_thread(threads)()) == {1}

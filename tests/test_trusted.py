@@ -16,7 +16,7 @@ MODULES = {
         "linear contribution number smooth soft_bins weighted_margins edge_flows bins records_where "
         "aim adaptive_partition ranks local_log_noise levels"
     ),
-    "query/condition": "__init__ syntax read nodes values public_tables",
+    "query/condition": "__init__ syntax read nodes values",
     "certificate": (
         "certificate kernel edge_loss axis line_axis metric_axis corner_axis table_steps product_bounds "
         "worst_edge conditional_steps pair_loss correlated_records partition_selection table_secret_loss"
@@ -28,7 +28,7 @@ MODULES = {
     "gate": "output_folder release_transaction",
 }
 """By room: domains, graphs, linear queries and conditions, the kernel, noise, counting, the charge and the gate."""
-MOST_LINES = 21_700
+MOST_LINES = 20_810
 """14,000 are wanted; what is above that is named in docs/how-it-works.md. The figure may fall, and must not rise."""
 
 

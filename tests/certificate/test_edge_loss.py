@@ -19,7 +19,7 @@ from tetraodon.certificate import edge_loss as module
 from tetraodon.certificate import line_axis
 from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Term
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.edge_loss import Step, Worst, _ways_of, count_steps, steps, worst_steps
+from tetraodon.certificate.edge_loss import Step, Worst, _ways_of, steps, worst_steps
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.domain import Attribute, Domain, Integers
@@ -197,26 +197,6 @@ class Listed:
 
 def term(number: int) -> Term:
     return Term(number, One(), 1)
-
-
-@pytest.mark.parametrize("at_most", [1, 2, 3])
-@pytest.mark.parametrize("kinds", [(UNCHANGED, STEP, CROSS), (UNCHANGED, TWO), (STEP, CROSS)])
-def test_every_step_of_up_to_so_many_factors(at_most: int, kinds: tuple[Pattern, ...]) -> None:
-    parts = [_ways_of(place, kinds) for place in range(3)]
-    found = list(steps(parts, at_most))
-    every = itertools.product(kinds, repeat=3)
-    wanted = [
-        tuple((n, p) for n, p in enumerate(one) if p.cost) for one in every if sum(p.cost for p in one) <= at_most
-    ]
-    assert len(found) == len(wanted)
-    assert set(found) == set(wanted)
-    assert count_steps(parts, at_most) == len(wanted)
-
-
-def test_where_nothing_but_splits_is_measured_more_crossing_is_enough() -> None:
-    axis = Listed((UNCHANGED, STEP, CROSS), crossings=(Crossing(0, Split("x")),))
-    [only] = worst_steps([axis], 1, lambda step: Worst(1, True, (step,)), len)  # type: ignore[list-item]
-    assert only.steps == (((0, CROSS),),)
 
 
 @given(st.data(), st.integers(1, 5))

@@ -14,8 +14,9 @@ from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.errors import QueryError, ReleaseError
+from tetraodon.mechanism.ranks import usual_error
 from tetraodon.noise.coins import system_coins
-from tetraodon.noise.joint_exponential import draw_by_rank, usual_error
+from tetraodon.noise.joint_exponential import draw_by_rank
 
 DECILES = [f"0.{n}" for n in range(1, 10)]
 

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise.cut_worlds import FEW, few_places, off, records_at, weight
 
+from tetraodon.mechanism.ranks import rank_reach, usual_error
 from tetraodon.noise import joint_exponential as rank_cuts
 from tetraodon.noise.coins import system_coins
-from tetraodon.noise.joint_exponential import RankCuts, draw_by_rank, rank_reach, usual_error
+from tetraodon.noise.joint_exponential import RankCuts, draw_by_rank
 
 __all__ = ["few_places"]
 

@@ -14,8 +14,7 @@ import tetraodon as td
 from tetraodon.errors import PolicyError
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.policy import Policy
-from tetraodon.policy.public_tables import side_tables
+from tetraodon.policy.policy import Policy, side_tables
 from tetraodon.policy.publication import PHRASES, ErrorTarget, Publisher, error_target
 
 # -- publisher --------------------------------------------------------------------------------------

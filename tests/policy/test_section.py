@@ -18,13 +18,13 @@ from tetraodon.errors import PolicyError, QueryError
 from tetraodon.policy.build import known_from
 from tetraodon.policy.document import (
     PARTS,
-    SECTIONS,
     AttributeSection,
     IndividualsSection,
     ItemSection,
     PolicyDocument,
     policy_schema,
     schema_text,
+    section_at,
 )
 from tetraodon.policy.known import CountWhere, Known, Marginal, Rectangle, known_query
 from tetraodon.policy.load import load_policy
@@ -32,10 +32,10 @@ from tetraodon.policy.section import (
     AttackersEntry,
     ChainSection,
     KnownSection,
+    Section,
     exact,
     rows,
     share,
-    shown,
     text,
     truth,
     whole,
@@ -184,17 +184,6 @@ def test_what_is_refused(read, typed: object) -> None:
         read(typed)
 
 
-def test_what_is_read() -> None:
-    assert (whole("4.0"), truth("true"), truth("false"), text("a b"), rows("3 rows"), rows("1 row")) == (
-        4,
-        True,
-        False,
-        "a b",
-        3,
-        1,
-    )
-
-
 @pytest.mark.parametrize(("typed", "found"), [("1%", "1/100"), ("0.5 %", "1/200"), ("0.02", "1/50"), ("100%", "1")])
 def test_shares(typed: str, found: str) -> None:
     assert share(typed) == Fraction(found)
@@ -204,15 +193,6 @@ def test_shares(typed: str, found: str) -> None:
 def test_what_is_no_share(typed: object) -> None:
     with pytest.raises(PydanticCustomError):
         share(typed)
-
-
-def test_values_are_shown_cut_to_size() -> None:
-    assert [shown("a" * 50), shown([]), shown({}), shown(None)] == [
-        repr("a" * 40 + "..."),
-        "a list",
-        "a map",
-        "nothing",
-    ]
 
 
 # -- document ---------------------------------------------------------------------------------------
@@ -353,11 +333,36 @@ def test_every_key_is_known_to_editors() -> None:
     assert set(schema["properties"]) == set(PolicyDocument.keys())
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["dataset", "attributes", "budget"]
-    for section in SECTIONS.values():
-        part = schema["$defs"][section.__name__]
+    sections = {one.__name__: one for one in (*Section.__subclasses__(), ItemSection)}
+    for name, part in schema["$defs"].items():
+        section = sections[name]
         assert set(part["properties"]) == set(section.keys())
         assert part["additionalProperties"] is False
         assert part.get("oneOf", []) == [{"required": [name]} for name in section.one_of]
+
+
+@pytest.mark.parametrize(
+    ("path", "section"),
+    [
+        ((), "PolicyDocument"),
+        (("release", 1), "ItemSection"),
+        (("release", 1, "error"), "ErrorTarget"),
+        (("attributes", "age"), "AttributeSection"),
+        (("secrets", "age"), "SecretSection"),
+        (("secrets", "table"), "TableSecretSection"),
+        (("secrets", "table", "chances", "x"), "ChancesSection"),
+        (("groups", "rules", "a", "secrets", "age"), "SecretSection"),
+        (("groups", "rules", "a", "together"), "Together"),
+        (("known", 0), "KnownSection"),
+        (("attackers", 0, "contacts"), "ContactsSection"),
+        (("adversary", "prior"), "PriorSection"),
+        (("individuals",), "IndividualsSection"),
+        (("publisher",), "Publisher"),
+        (("table",), "TableHints"),
+    ],
+)
+def test_the_section_at_a_path_is_known(path: tuple[str | int, ...], section: str) -> None:
+    assert section_at(path).__name__ == section
 
 
 def test_short_forms_are_offered() -> None:

@@ -58,8 +58,6 @@ def test_a_table_answers_counts_of_everybody_by_attributes_and_no_others() -> No
     assert count(by="x").reading(domain) == Cells()
     assert count("x = '1'").reading(domain) is None
     assert count("x = '1'").table(domain) == count().table(domain) == ()
-    assert count("x = '1'").sentence(domain) == "How many records satisfy: x = '1'."
-    assert count("x = '1'").drawing(domain, ()).head == "Number of records with x = '1'"
 
 
 # -- histogram --------------------------------------------------------------------------------------
@@ -93,13 +91,6 @@ def test_bins_that_are_none_are_refused(groups: tuple[tuple[int, ...], ...], end
 DOMAIN = Domain((Attribute("x", Integers(0, 3)), Attribute("y", Integers(0, 1))))
 
 
-def test_in_words() -> None:
-    binned = histogram("x", "y", bins={"x": [[0, 1], [2, 3]]})
-    assert binned.asked() == "counts by x and y in bins"
-    assert binned.sentence(DOMAIN) == "How many records there are for each combination of x (in 2 groups) and y."
-    assert histogram("y").sentence(DOMAIN) == "How many records there are for each value of y."
-
-
 def test_it_is_drawn_along_its_table_which_may_be_turned() -> None:
     turned = (Split("y"), Split("x"))
     drawing = histogram("x", "y").drawing(DOMAIN, turned)
@@ -125,8 +116,6 @@ def test_weights_are_added_up_in_every_cell() -> None:
     answer = release_with(policy, table, silent)["it"]
     assert answer.columns["x"].tolist() == ["0..1", "2..2"]
     assert answer.columns["count"].tolist() == [3.5, 2.5]
-    assert answer.item.item.query.sentence(policy.domain).endswith("x (in 2 groups), each counting as much as its w.")
-    assert answer.item.item.query.drawing(policy.domain, ()).title == "sum of w"
 
 
 def named(bins: object, **changes: object) -> td.Policy:

@@ -18,7 +18,6 @@ from tetraodon.queries import mean_per_person, people, total_per_person
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import EachPerson
 from tetraodon.query.people import MeanPerPerson, PeopleCount, TotalPerPerson
-from tetraodon.query.query import asked_in_words
 from tetraodon.releases.report import chart_spec
 
 # -- people -----------------------------------------------------------------------------------------
@@ -55,14 +54,6 @@ def test_answers_are_those_of_the_people_whose_rows_count() -> None:
     assert left_out["visits"].columns["people"].tolist() == [1, 1, 1]
     assert chart_spec(release["all"]) is None
     assert chart_spec(release["visits"]) is not None
-
-
-def test_words() -> None:
-    domain = td.load_policy(BASE).domain
-    for query in (people(), people(by_rows=3)):
-        assert "people" in asked_in_words(query)
-        assert query.sentence(domain).startswith("How many people")
-        assert query.off_by("7", "The number", domain) == "The number is typically off by 7 people."
 
 
 def test_one_person_moves_it_by_one_and_their_rows_by_two() -> None:
@@ -147,14 +138,6 @@ def test_a_person_moves_them_by_the_cap_or_by_all_their_rows() -> None:
     capped_scale = td.plan(PER_PERSON_BASE | {"release": PER_PERSON_BASE["release"][:1]})["sum"].expected_error
     rows = td.plan(PER_PERSON_BASE | {"release": [{"name": "sum", "total": "pay"}]})["sum"].expected_error
     assert capped_scale < rows / 2
-
-
-def test_words_of_per_person() -> None:
-    domain = td.load_policy(PER_PERSON_BASE).domain
-    for query in (total_per_person("pay", cap=5), mean_per_person("pay", cap=5)):
-        assert "at most 5 each" in asked_in_words(query)
-        assert "pay in EUR, a person's rows added up, to at most 5" in query.sentence(domain)
-        assert "off by 7 EUR" in query.off_by("7", "The number", domain)
 
 
 @pytest.mark.parametrize(

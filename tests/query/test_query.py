@@ -15,6 +15,7 @@ import pytest
 from tests.releases.made import release_with, silent
 
 import tetraodon as td
+from tetraodon import queries as ask
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
 from tetraodon.queries import (
@@ -300,6 +301,36 @@ def test_keys_of_other_kinds_are_refused(kind: type[Query]) -> None:
         document["release"][0][key] = given.get(key, 1)
         with pytest.raises(PolicyError, match=r"means nothing for|this says both|stands where|neither true|a list is"):
             td.load_policy(document)
+
+
+WORDS = Domain((Attribute("x", Integers(0, 3), unit="EUR"), Attribute("y", Integers(0, 1))))
+
+
+@pytest.mark.parametrize(
+    ("query", "asked", "sentence", "off"),
+    [
+        (ask.count("x = 1"), "records where x = 1", "How many records satisfy: x = 1.", "records."),
+        (ask.histogram("y"), "counts by y", "How many records there are for each value of y.", "records."),
+        (
+            ask.histogram("x", "y", bins={"x": [[0, 1], [2, 3]]}, weight="y"),
+            "counts by x and y in bins, weighted by y",
+            "each combination of x (in 2 groups) and y, each counting as much as its y.",
+            "off by 7.",
+        ),
+        (ask.cdf("x", by="y"), "running counts of x by y", "or below each of its values, for each y.", "records."),
+        (ask.ranges("x", {"a": [0, 1]}), "1 range of x", "have x in each of 1 range.", "The number is"),
+        (ask.ranges("x"), "all ranges of x", "The table holds running counts", "A range picked at random is"),
+        (ask.total("x", weight="y"), "sum of x times y", "x in EUR, each record times its y.", "off by 7 EUR."),
+        (ask.proportion("x > 1"), "share of records where x > 1", "satisfy: x > 1.", "number of records behind"),
+        (ask.regression("y", on="x"), "regression of y on x", "where it is zero.", "The sum of products"),
+        (ask.people(by_rows=2), "people by their number of rows", "have each", "off by 7 people."),
+        (ask.mean_per_person("x", cap=5), "of x, at most 5 each", "rows added up, to at most 5.", "off by 7 EUR."),
+    ],
+)  # fmt: skip
+def test_what_is_said_in_words(query: Query, asked: str, sentence: str, off: str) -> None:
+    assert asked_in_words(query).endswith(asked)
+    assert sentence in query.sentence(WORDS)
+    assert off in query.off_by("7", "The number", WORDS)
 
 
 @every_kind

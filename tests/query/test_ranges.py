@@ -35,14 +35,6 @@ def test_named_ranges_are_read_by_their_codes_and_any_other_as_every_range() -> 
     assert ranges("x").sums(DOMAIN) == ()
 
 
-def test_in_words() -> None:
-    named = ranges("x", {"low": [10, 12]})
-    assert named.sentence(DOMAIN) == "How many records have x in each of 1 range."
-    assert named.off_by("3", "The number", DOMAIN) == "The number is typically off by 3 records."
-    assert ranges("x").off_by("3", "The number", DOMAIN) == "A range picked at random is typically off by 3 records."
-    assert "running counts" in ranges("x").sentence(DOMAIN)
-
-
 @pytest.mark.parametrize("name", ["  ", "a\nb", "x" * 201])
 def test_a_range_has_a_name_that_can_be_printed(name: str) -> None:
     with pytest.raises(PolicyError, match="name of a range"):

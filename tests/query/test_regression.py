@@ -166,12 +166,6 @@ def test_it_is_released_verified_and_told(tmp_path: Path) -> None:
     )
 
 
-def test_in_words() -> None:
-    asked = regression("y", on=["x", "z"])
-    assert asked.asked() == "regression of y on x and z"
-    assert asked.drawing(DOMAIN, ()) is None
-
-
 MOST = np.array([50.0, 50.0])
 seeds = st.integers(0, 2**32 - 1)
 

@@ -15,6 +15,7 @@ import pytest
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.query.condition.nodes import Always
+from tetraodon.query.condition.public_tables import beside
 from tetraodon.query.condition.read import read_condition
 from tetraodon.query.condition.syntax import Names
 from tetraodon.views.domain_count import (
@@ -113,7 +114,7 @@ def test_groups_equal_enumeration(everybody: duckdb.DuckDBPyConnection, monkeypa
         asked = condition(rng, 2)
         sandbox = Sandbox(PEOPLE, REGIONS)
         by = rng.sample(range(5), rng.randint(1, 3))
-        found = counts_by(sandbox, read_condition(asked, Names(PEOPLE, "", sandbox.public)), by)
+        found = counts_by(sandbox, read_condition(asked, beside(PEOPLE, "", sandbox.public)), by)
         names = ", ".join(PEOPLE.names[place] for place in by)
         rows = everybody.execute(f"SELECT {names}, count(*) FROM people WHERE {asked} GROUP BY {names}").fetchall()
         assert found.shape == tuple(PEOPLE.shape[place] for place in by)

@@ -22,8 +22,8 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Gri
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import PolicyError, QueryError, ReleaseError, TableError
 from tetraodon.query.condition.nodes import Reading
+from tetraodon.query.condition.public_tables import beside
 from tetraodon.query.condition.read import read_condition
-from tetraodon.query.condition.syntax import Names
 from tetraodon.views.side_tables import TUPLES, Sandbox
 from tetraodon.views.tuple_files import sql_code, sql_type, sql_value
 
@@ -109,7 +109,7 @@ def test_what_is_outside_a_subquery_is_computed_before_it(
     duckdb.sql("SELECT * FROM range(4) AS a(age), range(1, 3) AS s(score)").write_parquet(str(tmp_path / "t.parquet"))
     sandbox = Sandbox(DOMAIN, {"side": side})
     sandbox.hold(tmp_path / "t.parquet")
-    truth = read_condition(asked, Names(DOMAIN, "people", sandbox.public))
+    truth = read_condition(asked, beside(DOMAIN, "people", sandbox.public))
     expected = [[int(where(age, score)) for score in (1, 2)] for age in range(4)]
     assert sandbox.counts(truth, (0, 1)).tolist() == expected
     assert sandbox.counts(truth, ()).item() == sum(map(sum, expected))

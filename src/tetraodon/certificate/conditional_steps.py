@@ -18,7 +18,7 @@ import numpy as np
 
 from tetraodon.certificate.axis import EDGE_LIMIT, Term, weighted
 from tetraodon.certificate.edge_loss import Loss, Weighted
-from tetraodon.certificate.product_bounds import FEW_CELLS, only_presence
+from tetraodon.certificate.product_bounds import FEW_CELLS, only
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Ints
@@ -66,14 +66,6 @@ def worse(one: Loss, other: Loss) -> Loss:
     return other if other.exact > one.exact or one.witness is None else one
 
 
-def with_one_factor(graph: SecretGraph, factor: Factor) -> SecretGraph:
-    """The same secrets, but for those of all other attributes, and for who is there."""
-    still = [
-        Factor((name,), Public(graph.domain[name].size)) for name in graph.domain.names if name not in factor.names
-    ]
-    return SecretGraph(graph.domain, (factor, *still), 1)
-
-
 def by_conditions(
     graph: SecretGraph,
     queries: Sequence[Weighted],
@@ -89,10 +81,8 @@ def by_conditions(
     gates = {query: found for query, _ in queries if (found := _gates(graph, query))}
     if not gates:
         return direct(graph, queries, given)
-    every, added = (
-        {name for found in gates.values() for name in found},
-        {n for q, _ in queries for n in inner_of(q).names},
-    )
+    every = {name for found in gates.values() for name in found}
+    added = {name for query, _ in queries for name in inner_of(query).names}
     public = [name for name in graph.domain.names if name in every and _public(graph, name)]
     factors = [factor for factor in graph.factors if every & {*factor.names}]
     if public:  # those that are not added up first
@@ -105,8 +95,9 @@ def by_conditions(
         return direct(graph, queries, given)
     if bound is not None:
         return bound
-    plain = [one for one in queries if one[0] not in gates]
-    groups = [*([plain] if plain else []), *([one] for one in queries if one[0] in gates)]
+    plain, tied = ([one for one in queries if (one[0] in gates) is there] for there in (False, True))
+    together = plain and _Steps(graph, tuple(factors), tuple(tied), given, search, squares).able
+    groups = [group for group in (plain, *([tied] if together else [[one] for one in tied])) if group]
     if len(groups) == 1:
         raise Refused(
             "a condition ties attributes that are asked about to others that are a secret, and has too many values",
@@ -166,7 +157,7 @@ class _Steps:
 
     @property
     def _cells(self) -> int:
-        return len(next(iter(self._codes.values())))
+        return math.prod(self.graph.domain[name].size for name in self._names)
 
     @property
     def _public(self) -> bool:
@@ -189,16 +180,16 @@ class _Steps:
     def able(self) -> bool:
         """Whether what a step moves is such a sum, and steps are few enough.
 
-        Why   where other factors change too, they must not change whether a step of these crosses or leaves.
+        Why   where other factors may change too, they must not be tied to these otherwise.
         """
         if self._public:
             return True
         names, several = {*self._names}, self.graph.at_most > 1
-        if any(not {*q.contribution.names} <= names or (several and not {*q.names} <= names) for q, _ in self.own):
+        if several and (self.own or any(self._splits(query) for query, _ in self.rest)):
             return False
-        if len(self.factors) > 1 and math.prod(self.graph.domain[name].size for name in names) > MANY:
+        if any(not {*query.contribution.names} <= names for query, _ in self.own):
             return False
-        if several and any(len(one.left) > 2 for one in self._slices):
+        if several and (self._cells > MANY or any(len(one.left) > 2 for one in self._slices)):
             return False
         return len(self._kept) <= KEPT or (len(self.factors) == 1 and self.factors[0].graph.edge_count <= EDGE_LIMIT)
 
@@ -314,7 +305,8 @@ class _Steps:
         """Steps along these factors by how many they change, in pieces; enough of them for every kind."""
         if self._public:
             return
-        if len(self._kept) > KEPT:
+        many = len(self._kept)
+        if many > KEPT or (len(self.factors) == 1 and self.factors[0].graph.edge_count <= math.comb(many, 2)):
             waiting: list[tuple[Ints, Ints]] = []
             for edges in chain(self.factors[0].graph.edges(), [None]):
                 waiting += [edges] if edges else []
@@ -370,7 +362,7 @@ class _Steps:
 
     def _changed(self, cost: int, row: Sequence[int], value: Fraction, x: int, y: int) -> Loss:
         """The most that a step from cell x to cell y moves, with what the rest of the record adds, and moves by."""
-        alone, many = only_presence(self._still), len(row) // 3
+        alone, many = only(self._still), len(row) // 3
         kinds = list(zip(range(-1, many), row[:many], row[many : 2 * many], row[2 * many :], strict=False))[1:]
         if cost == self.graph.at_most:
             asked = [one for kind in kinds for one in self._lost(*kind)]
@@ -378,20 +370,16 @@ class _Steps:
             pair = self._pair(found.witness, x, y) if found.witness or not found.value else None
             return Loss(value + found.value, pair, found.exact)
         moving = replace(self._still, at_most=self.graph.at_most - cost, absent=False)
-        stays = [
-            one for n, here, there, crossed in kinds if here == there and not crossed for one in self._left(n, here)
-        ]
+        stays = [one for n, here, there, _ in kinds if here == there for one in self._left(n, here)]
         ends = [
-            [one for kind in kinds if kind[1] != kind[2] or kind[3] for one in self._left(kind[0], kind[end])]
-            for end in (1, 2)
+            [one for kind in kinds if kind[1] != kind[2] for one in self._left(kind[0], kind[end])] for end in (1, 2)
         ]
         parts = [self.search(moving, stays, self.given), *(self.search(alone, end, self.given) for end in ends)]
         telling = [part for part in parts if part.value]
         if len(telling) > 1:
-            return Loss(value + sum((part.value for part in telling), Fraction(0)), None, False)
+            return added_up(telling)
         [found] = telling or [NOTHING]
-        pair = self._pair(found.witness, x, y) if found.witness or not found.value else None
-        return Loss(value + found.value, pair, found.exact)
+        return replace(found, witness=found.witness and self._pair(found.witness, x, y))
 
     def _left(self, place: int, number: int) -> list[Weighted]:
         """A query of `rest` as the rest of a record sees it; none where its condition does not hold."""

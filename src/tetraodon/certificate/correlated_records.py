@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -87,13 +87,11 @@ class QuiltBounds:
 
 def quilt_loss(chain: Chain, secrets: Bools, each: Fraction) -> Fraction:
     """The loss of a release under a chain, when a change of one row costs `each`."""
-    width = 16
-    while True:
-        found = spread(chain, secrets.tobytes(), width)
+    loss: Fraction | float = math.inf
+    for width, found in _widening(chain, secrets):
         loss = found.loss(each)
-        if loss <= width * each or width >= _limit(chain):
+        if loss <= width * each:
             break
-        width *= 2
     if isinstance(loss, float):
         raise _too_slow()
     return loss
@@ -101,12 +99,11 @@ def quilt_loss(chain: Chain, secrets: Bools, each: Fraction) -> Fraction:
 
 def quilt_budget(chain: Chain, secrets: Bools, epsilon: Fraction) -> Fraction:
     """What a change of one row may cost so that a release under a chain keeps a budget: 1 / sigma_max of [SWC17]."""
-    width = 16
-    while True:
-        each = spread(chain, secrets.tobytes(), width).each(epsilon)
-        if (each > 0 and epsilon <= width * each) or width >= _limit(chain):
+    each = Fraction(0)
+    for width, found in _widening(chain, secrets):
+        each = found.each(epsilon)
+        if each > 0 and epsilon <= width * each:
             break
-        width *= 2
     if each <= 0:
         raise _too_slow()
     return each
@@ -118,16 +115,24 @@ def best_quilt(chain: Chain, secrets: Bools, worth: Callable[[float, int], float
     Pre   `worth` of an influence and a number of rows rises with neither; it is -infinity where a quilt is of no use.
     Why   every quilt gives a bound, so that one may be looked for in floats, and priced afterwards.
     """
-    width = 16
-    while True:
-        options = spread(chain, secrets.tobytes(), width).options
-        found = max(((worth(float(one[0]), one[1]), one) for one in options), default=(-math.inf, (Fraction(0), 0)))
-        if found[0] >= worth(0.0, width) or width >= _limit(chain):
+    best = (-math.inf, (Fraction(0), 0))
+    for width, found in _widening(chain, secrets):
+        best = max(((worth(float(one[0]), one[1]), one) for one in found.options), default=best)
+        if best[0] >= worth(0.0, width):
             break
-        width *= 2
-    if math.isinf(found[0]):
+    if math.isinf(best[0]):
         raise _too_slow()
-    return found[1]
+    return best[1]
+
+
+def _widening(chain: Chain, secrets: Bools) -> Iterator[tuple[int, QuiltBounds]]:
+    """Quilts of up to so many rows, twice as many each time."""
+    width, last = 16, _limit(chain)
+    while True:
+        yield width, spread(chain, secrets.tobytes(), width)
+        if width >= last:
+            return
+        width *= 2
 
 
 def _too_slow() -> Refused:

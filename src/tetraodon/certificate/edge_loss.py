@@ -203,21 +203,16 @@ def _together(first: dict[int, Worst], second: dict[int, Worst], at_most: int) -
     found: dict[int, Worst] = {}
     for cost, one in first.items():
         for more, other in second.items():
-            if cost + more <= at_most and _worse(
-                found.get(cost + more), one.value + other.value, one.exact, other.exact
-            ):
-                found[cost + more] = one.beside(other)
+            if cost + more <= at_most:
+                _keep(found, cost + more, one.beside(other))
     return found
 
 
 def _keep(found: dict[int, Worst], cost: int, one: Worst) -> None:
     """The worse of two; of two that are alike, one that is known to be attained."""
-    if _worse(found.get(cost), one.value, one.exact):
+    before = found.get(cost)
+    if before is None or (one.value, one.exact) > (before.value, before.exact):
         found[cost] = one
-
-
-def _worse(before: Worst | None, value: int | Fraction, *exact: bool) -> bool:
-    return before is None or (value, all(exact)) > (before.value, before.exact)
 
 
 def _worth_trying(axis: Axis, at_most: int, sum_of_other_costs: int) -> list[Pattern]:

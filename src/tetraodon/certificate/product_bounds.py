@@ -51,9 +51,7 @@ def largest_with_products(
         raise Refused("the loss of this table cannot be computed", fix="use a coarser grid, or fewer attributes")
     best = min(able, key=lambda one: one.value)
     if graph.absent:
-        alone = largest_over_edges(
-            only_presence(graph), [_cells(*one, squares) for one in queries], given, squares=squares
-        )
+        alone = largest_over_edges(only(graph), [_cells(*one, squares) for one in queries], given, squares=squares)
         best = max(best, alone, key=lambda one: one.value)
     if not best.value:
         return Loss(best.value, None, True)
@@ -96,9 +94,11 @@ def _axes(query: LinearQuery, weight: Fraction, squares: bool) -> list[Weighted]
     return [(LinearQuery(part, query.by), weight * other) for part, other in zip(product.parts, rest, strict=True)]
 
 
-def only_presence(graph: SecretGraph) -> SecretGraph:
-    """Nothing is secret but who is in the data."""
-    return SecretGraph(graph.domain, tuple(Factor((a.name,), Public(a.size)) for a in graph.domain), 1, absent=True)
+def only(graph: SecretGraph, *factors: Factor) -> SecretGraph:
+    """The same secrets along some factors, one at a time, and no others; without any, who is in the data."""
+    moving = {name for factor in factors for name in factor.names}
+    still = (Factor((a.name,), Public(a.size)) for a in graph.domain if a.name not in moving)
+    return SecretGraph(graph.domain, (*factors, *still), 1, absent=not factors)
 
 
 def _pairs(graph: SecretGraph, found: tuple[Any, Any] | None, given: Mapping[str, int]) -> Iterator[tuple[Any, Any]]:

@@ -97,18 +97,13 @@ class _MovedTable:
 
     def gains(self, name: str, changed: frozenset[str], free: frozenset[str]) -> tuple[int, int]:
         """The least and the most that one more attribute adds, whichever of the free ones change as well."""
-        bit = self.places[name]
-        first = sum(place for other, place in self.places.items() if other in changed)
-        more = [place for other, place in self.places.items() if other in free and other != name]
-        return self._gains(bit, first, tuple(more))
-
-    def _gains(self, bit: int, first: int, more: tuple[int, ...]) -> tuple[int, int]:
-        key = (bit, first, more)
-        if key not in self.kept:
+        bit, first = self.places[name], sum(place for other, place in self.places.items() if other in changed)
+        more = tuple(place for other, place in self.places.items() if other in free and other != name)
+        if (bit, first, more) not in self.kept:
             sets = [first + sum(some) for size in range(len(more) + 1) for some in combinations(more, size)]
             gains = [self.moved[s | bit] - self.moved[s] for s in sets]
-            self.kept[key] = min(gains), max(gains)
-        return self.kept[key]
+            self.kept[bit, first, more] = min(gains), max(gains)
+        return self.kept[bit, first, more]
 
 
 def _worst_set(tables: Sequence[_MovedTable], able: Sequence[str]) -> frozenset[str] | None:

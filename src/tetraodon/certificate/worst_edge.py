@@ -20,11 +20,10 @@ from tetraodon.certificate.conditional_steps import (
     by_answers,
     by_conditions,
     inner_of,
-    with_one_factor,
     worse,
 )
 from tetraodon.certificate.edge_loss import Loss, Weighted, largest_over_edges
-from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in, only_presence
+from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in, only
 from tetraodon.certificate.table_steps import is_table, over_tables, weighs_margins
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
@@ -103,8 +102,8 @@ def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[st
     """The same where queries are about parts of the records: for each value of public attributes that says which."""
     moving = [factor for factor in graph.factors if not isinstance(factor.graph, Public)]
     if graph.at_most == 1 and moving and len(moving) + graph.absent > 1:  # a step changes one of them
-        found = [_whoever(with_one_factor(graph, factor), queries, given, squares) for factor in moving]
-        presence = [_whoever(only_presence(graph), queries, given, squares)] if graph.absent else []
+        found = [_whoever(only(graph, factor), queries, given, squares) for factor in moving]
+        presence = [_whoever(only(graph), queries, given, squares)] if graph.absent else []
         return reduce(worse, (*found, *presence))
     if len(moving) == 1 and not graph.absent:
         queries = [one for one in queries if set(one[0].names) & set(moving[0].names)]

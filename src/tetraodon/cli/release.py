@@ -642,7 +642,7 @@ def publish(
         source = existing_table(data)
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy
-        from tetraodon.policy.public_tables import side_tables
+        from tetraodon.policy.policy import side_tables
         from tetraodon.releases.folder import read_manifest
         from tetraodon.views.exposure import Exposure
         from tetraodon.views.publish import publish

@@ -13,7 +13,8 @@ import numpy as np
 
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Floats, Ints, searching
+from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.exact.one_thread import searching
 from tetraodon.mechanism.hierarchical.fit import LinearFit, hats_matrix
 from tetraodon.mechanism.one_scale import free_totals
 from tetraodon.mechanism.strategy import AskedPairs, Ends, Measured, Mechanism, Scaled, Strategy

@@ -21,7 +21,8 @@ from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.strategy import Measured, Mechanism, Scaled, Strategy, contribution_of
-from tetraodon.noise.laws import LAPLACE, weighted_reach
+from tetraodon.noise.laws import LAPLACE
+from tetraodon.noise.weighted_sums import weighted_reach
 from tetraodon.policy.attribute_graph import Everything, WithinShare
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One

@@ -21,12 +21,13 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import require_independent
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Bools, Floats, Ints, searching
+from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.exact.one_thread import searching
 from tetraodon.exact.rational import Number, rational
 from tetraodon.inference.consistency import EstimatedTable, agree, follow
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.noise import laplace_variance
-from tetraodon.noise.laws import weighted_reach
+from tetraodon.noise.weighted_sums import weighted_reach
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One

@@ -16,7 +16,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.exact.arrays import Bools, Floats, Ints, searching
+from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.exact.one_thread import searching
 from tetraodon.mechanism.hierarchical import Hierarchical, best_shape, fit_of
 from tetraodon.mechanism.hierarchical.fit import BandedFit, RunningFit, WrittenOutFit
 from tetraodon.mechanism.strategy import AskedPairs, Measured, Scaled, Strategy

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import Field, PlainValidator, WithJsonSchema, create_model, model_validator
 
 from tetraodon.errors import QueryError
-from tetraodon.policy.adversary import AdversarySection, PriorSection
+from tetraodon.policy.adversary import AdversarySection
 from tetraodon.policy.joint_graph import Metric
-from tetraodon.policy.publication import ErrorEntry, ErrorTarget, Publisher
+from tetraodon.policy.publication import ErrorEntry, Publisher
 from tetraodon.policy.section import (
     AttackersEntry,
     AttackersSection,
-    ChainSection,
     ChancesSection,
-    ContactsSection,
     Distance,
     Exact,
     KnownSection,
@@ -377,38 +376,21 @@ class PolicyDocument(Section):
     release: tuple[ItemSection, ...] = ()
 
 
-SECTIONS: dict[str, type[Section]] = {
-    "publisher": Publisher,
-    "individuals": IndividualsSection,
-    "attributes": AttributeSection,
-    "secrets": SecretSection,
-    "together": Together,
-    "groups": GroupsSection,
-    "known": KnownSection,
-    "attackers": AttackersSection,
-    "budget": Budget,
-    "adversary": AdversarySection,
-    "table": TableHints,
-    "release": ItemSection,
-}
-"""The kind of map found under each key of the file."""
-INNER: dict[str, type[Section]] = {"chain": ChainSection, "contacts": ContactsSection, "prior": PriorSection}
-"""The kind of map found inside those of attackers and adversaries."""
-
-
 def section_at(path: Sequence[str | int]) -> type[Section]:
     """The kind of map found at a path of the file."""
-    if not path:
-        return PolicyDocument
-    if path[0] == "groups" and len(path) > 1:  # groups, rules, a value, and what a rule says
-        return SECTIONS.get(str(path[3]), Rule) if len(path) > 3 else Rule
     if path[:2] == ("secrets", TABLE) and len(path) != 3:
         return ChancesSection if len(path) > 2 else TableSecretSection
-    if path[0] == "release" and path[-1] == "error":
-        return ErrorTarget
-    if path[0] in ("attackers", "adversary") and path[-1] in INNER:
-        return INNER[str(path[-1])]
-    return SECTIONS[str(path[0])]
+    found: Any = PolicyDocument
+    for part in path:
+        if isinstance(found, type) and issubclass(found, Section):
+            fields = {field.alias or name: field for name, field in found.model_fields.items()}
+            found = fields[str(part)].annotation
+        else:  # what a dict has for its keys, or a tuple for its places
+            found = get_args(found)[get_origin(found) is dict]
+        while get_origin(found) in (Annotated, Union, UnionType):  # short forms, or nothing at all
+            found = get_args(found)[0]
+    kind: type[Section] = found
+    return kind
 
 
 # -- schema -----------------------------------------------------------------------------------------

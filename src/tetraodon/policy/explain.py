@@ -32,8 +32,7 @@ from tetraodon.policy.attribute_graph import (
 from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
 from tetraodon.policy.known import CountWhere, Fact, Known, Marginal, Rectangle
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.policy.policy import Policy
-from tetraodon.policy.public_tables import side_tables
+from tetraodon.policy.policy import Policy, side_tables
 from tetraodon.policy.secret_graph import ABSENT, Factor
 from tetraodon.wording import listing, number_of
 
@@ -180,9 +179,8 @@ class Example:
 def factor_examples(policy: Policy, factor: Factor, start: Codes | None = None) -> tuple[Example, ...]:
     """Records that differ only in the attributes of one factor, nearest first; the others are as in `start`."""
     domain = policy.domain
-    attributes = [domain[name] for name in factor.names]
     found: dict[tuple[Codes, Codes], Example] = {}
-    for x, y in _pairs(factor, attributes):
+    for x, y in _pairs(factor, domain.project(factor.names).shape):
         first, second = (list(start or (0,) * len(domain.names)) for _ in "xy")
         for name, a, b in zip(factor.names, x, y, strict=True):
             first[domain.position(name)], second[domain.position(name)] = a, b
@@ -196,17 +194,17 @@ def record_examples(policy: Policy, given: Codes | None = None) -> tuple[Example
     """Records that differ in everything that has secrets: by one secret each, and from end to end; the rest is as
     given."""
     domain, graph = policy.domain, policy.graph
-    moved = [factor for factor in graph.factors if _edge(factor, domain.project(factor.names).shape)]
+    start, near, far = (list(given or (0,) * len(domain.names)) for _ in "xyz")
+    moved = []
+    for factor in graph.factors:
+        shape = domain.project(factor.names).shape
+        if (edge := _edge(factor, shape)) is not None:
+            moved.append(factor)
+            for name, a, b, size in zip(factor.names, *edge, shape, strict=True):
+                place = domain.position(name)
+                start[place], near[place], far[place] = a, b, size - 1 if a < size - 1 else 0
     if len(moved) < 2:
         return ()
-    start, near, far = (list(given or (0,) * len(domain.names)) for _ in "xyz")
-    for factor in moved:
-        shape = domain.project(factor.names).shape
-        edge = _edge(factor, shape)
-        assert edge is not None
-        for name, a, b, size in zip(factor.names, *edge, shape, strict=True):
-            place = domain.position(name)
-            start[place], near[place], far[place] = a, b, size - 1 if a < size - 1 else 0
     names = tuple(name for factor in moved for name in factor.names)
     examples = [_example(policy, names, tuple(start), tuple(end)) for end in (near, far)]
     return tuple(dict.fromkeys(example for example in examples if example is not None))
@@ -242,9 +240,8 @@ def _example(policy: Policy, names: tuple[str, ...], first: Codes, second: Codes
     )
 
 
-def _pairs(factor: Factor, attributes: list[Attribute]) -> Iterator[tuple[Codes, Codes]]:
+def _pairs(factor: Factor, shape: Codes) -> Iterator[tuple[Codes, Codes]]:
     """Candidates: one step, the edge of the secret, just beyond it, and from end to end."""
-    shape = tuple(attribute.size for attribute in attributes)
     if isinstance(factor.graph, JointMetric):
         middle = tuple((size - 1) // 2 for size in shape)
         for axis, (size, step) in enumerate(zip(shape, factor.graph.steps, strict=True)):
@@ -291,20 +288,10 @@ def _line_pairs(graph: AttributeGraph, size: int) -> Iterator[tuple[int, int]]:
 
 def _edge(factor: Factor, shape: Codes) -> tuple[Codes, Codes] | None:
     """One secret of a factor, as positions, if it has any that is easy to find."""
-    graph = factor.graph
-    if isinstance(graph, JointGraph) and not isinstance(graph, JointMetric):
-        first = next(graph.edges(), None)
-        return None if first is None else (_places(graph, int(first[0][0])), _places(graph, int(first[1][0])))
-    if isinstance(graph, JointMetric):
-        zero = (0,) * len(shape)
-        for axis, size in enumerate(shape):
-            unit = tuple(int(other == axis) for other in range(len(shape)))
-            if size > 1 and graph.is_edge(0, int(np.ravel_multi_index(unit, shape))):
-                return zero, unit
-        return None
-    for x, y in _line_pairs(graph, shape[0]):
-        if 0 <= x < y < shape[0] and graph.is_edge(x, y):
-            return (x,), (y,)
+    for pair in _pairs(factor, shape):
+        x, y = (int(np.ravel_multi_index(codes, shape)) for codes in pair)
+        if x < y and factor.graph.is_edge(x, y):
+            return pair
     return None
 
 

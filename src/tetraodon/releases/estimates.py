@@ -13,7 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.exact.arrays import Bools, Floats, Ints, components, on_one_thread
+from tetraodon.exact.arrays import Bools, Floats, Ints, components
+from tetraodon.exact.one_thread import on_one_thread
 from tetraodon.inference.consistency import (
     EstimatedTable,
     Margin,
@@ -28,7 +29,7 @@ from tetraodon.inference.controlled_rounding import whole_tables
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.inference.least_squares import Block, Combination, Remembered, TableLink
 from tetraodon.mechanism.strategy import NOTHING, Measured, asked_along
-from tetraodon.noise.laws import weighted_reach
+from tetraodon.noise.weighted_sums import weighted_reach
 from tetraodon.query.contribution import Answerers, Contribution, One, Table
 from tetraodon.query.linear import Measurement, Split
 from tetraodon.query.number import EachPerson, Number

@@ -15,8 +15,8 @@ from functools import cached_property, reduce
 from typing import TypeAlias
 
 from tetraodon.errors import PolicyError, QueryError, Refused, TetraodonError, TooMuchWork, did_you_mean
-from tetraodon.exact.arrays import on_one_thread
 from tetraodon.exact.effort import bounded_effort
+from tetraodon.exact.one_thread import on_one_thread
 from tetraodon.exact.rational import Number, confidence_level, decimal_text
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE, NoiseLaw

@@ -20,8 +20,9 @@ from tetraodon.certificate.partition_selection import NamesAbove, certify_names,
 from tetraodon.display import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
-from tetraodon.exact.arrays import Bools, Floats, Ints, on_one_thread
+from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.exact.effort import bounded_effort
+from tetraodon.exact.one_thread import on_one_thread
 from tetraodon.exact.rational import Exact, Number, decimal_text
 from tetraodon.inference.least_squares import Remembered
 from tetraodon.mechanism.marginals import table_errors

@@ -17,8 +17,8 @@ from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.query.condition.nodes import Always, Junction, Negation, Truth, cells_where, together
+from tetraodon.query.condition.public_tables import beside
 from tetraodon.query.condition.read import read_condition
-from tetraodon.query.condition.syntax import Names
 from tetraodon.views.side_tables import NOTHING, Public, Sandbox
 
 # -- formula ----------------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ def domain_count(domain: Domain, condition: str, *, public: Public = NOTHING) ->
     499500500500000000000000000000000000000
     """
     sandbox = Sandbox(domain, public)
-    return int(counts_by(sandbox, read_condition(condition, Names(domain, "", sandbox.public)), ()).item())
+    return int(counts_by(sandbox, read_condition(condition, beside(domain, "", sandbox.public)), ()).item())
 
 
 def counts_by(sandbox: Sandbox, truth: Truth | None, by: Sequence[int]) -> NDArray[np.object_]:

@@ -18,7 +18,7 @@ from typing import Any
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.policy.load import stated_policy
-from tetraodon.policy.public_tables import SideTable
+from tetraodon.policy.policy import SideTable
 from tetraodon.policy.source import dump_policy
 from tetraodon.releases.folder import BROKEN, VERSION, file_hash, software, write_manifest
 from tetraodon.views.channel import channel_document, channel_from, paper_channel

@@ -18,8 +18,7 @@ from tetraodon.ledger import Entry, Ledger, document_hash, opened, shown_above
 from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.policy.policy import Policy
-from tetraodon.policy.public_tables import SideTable, side_tables
+from tetraodon.policy.policy import Policy, SideTable, side_tables
 from tetraodon.releases.counting import (
     check_known_data,
     check_not_empty,

@@ -10,7 +10,7 @@ from pathlib import Path
 from tetraodon.display import Sentences
 from tetraodon.ledger.signing import hash_in_words
 from tetraodon.policy.explain import beliefs, limits, short
-from tetraodon.policy.public_tables import side_tables
+from tetraodon.policy.policy import side_tables
 from tetraodon.report.page import PageTable, page_html
 from tetraodon.report.picture import about
 from tetraodon.views.channel import SourceChannel, ViewChannel

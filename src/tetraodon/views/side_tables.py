@@ -21,7 +21,7 @@ from tetraodon.engine import Counts, DataRefusal, open_table
 from tetraodon.engine.duckdb_source import quoted, text
 from tetraodon.errors import PolicyError, QueryError, ReleaseError, TableError
 from tetraodon.exact.arrays import Ints
-from tetraodon.policy.public_tables import SideTable
+from tetraodon.policy.policy import SideTable
 from tetraodon.query.condition.nodes import (
     BLOCK,
     OWN,

@@ -15,8 +15,8 @@ from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.exact.rational import Number, rational
 from tetraodon.inference.estimate import CONFIDENCE, Answered, Estimate, with_source
 from tetraodon.policy.load import stated_policy
+from tetraodon.query.condition.public_tables import beside
 from tetraodon.query.condition.select import read_question
-from tetraodon.query.condition.syntax import Names
 from tetraodon.releases.folder import read_manifest
 from tetraodon.untrusted_files import plain_file
 from tetraodon.views.channel import SourceChannel, ViewChannel, channel_from
@@ -76,7 +76,7 @@ class View:
         """
         file = TupleFile(self.domain, self.rows, tuple(self.public.items()))
         sure = level(confidence)
-        question = read_question(sql, Names(self.domain, self.name, file.held().public))
+        question = read_question(sql, beside(self.domain, self.name, file.held().public))
         earlier = None
         if self.seen is not None:
             again, before = replace(file, path=self.seen.rows), replace(file, path=self.seen.before)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw, weighted_reach
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
+from tetraodon.noise.weighted_sums import weighted_reach
 
 
 def exact_law(law: NoiseLaw, parts: list[tuple[np.ndarray, Fraction]], grid: int) -> np.ndarray:

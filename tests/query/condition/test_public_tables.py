@@ -9,7 +9,7 @@ import pytest
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import QueryError
 from tetraodon.query.condition.nodes import Reading
-from tetraodon.query.condition.public_tables import Joined
+from tetraodon.query.condition.public_tables import Joined, beside
 from tetraodon.query.condition.read import read_condition
 from tetraodon.query.condition.select import read_question
 from tetraodon.query.condition.syntax import Names
@@ -20,7 +20,7 @@ from tetraodon.query.condition.syntax import Names
 
 PUBLIC = {"regions": ("country", "gdp", "age"), "cities": ("city", "size")}
 DOMAIN = Domain((Attribute("age", Integers(0, 9)), Attribute("home", Categories(("a", "b")), other=0)))
-NAMES = Names(DOMAIN, "people", PUBLIC)
+NAMES = beside(DOMAIN, "people", PUBLIC)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ SUBQUERY_DOMAIN = Domain(
         Attribute("X", Integers(0, 9)),
     )
 )
-SUBQUERY_NAMES = Names(SUBQUERY_DOMAIN, "people", {"regions": ("country", "gdp")})
+SUBQUERY_NAMES = beside(SUBQUERY_DOMAIN, "people", {"regions": ("country", "gdp")})
 
 
 @pytest.mark.parametrize(

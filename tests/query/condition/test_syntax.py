@@ -10,17 +10,8 @@ from sqlglot import exp
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Integers
 from tetraodon.errors import QueryError
 from tetraodon.query.condition.read import read_condition
-from tetraodon.query.condition.syntax import (
-    LONGEST,
-    Names,
-    bare,
-    is_select,
-    one_select,
-    parse_condition,
-    parsed,
-    quoted,
-    source_of,
-)
+from tetraodon.query.condition.select import is_select, one_select, source_of
+from tetraodon.query.condition.syntax import LONGEST, Names, bare, parse_condition, parsed, quoted
 
 # -- syntax -----------------------------------------------------------------------------------------
 # Text becomes syntax trees, and nothing that is no syntax gets through.

@@ -16,7 +16,8 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from tetraodon.exact.arrays import Floats, Ints, searching
+from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.exact.one_thread import searching
 from tetraodon.mechanism.hierarchical.fit import (
     BandedFit,
     Level,

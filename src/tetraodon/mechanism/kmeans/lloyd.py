@@ -19,7 +19,7 @@ import numpy as np
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import require_independent
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.product_bounds import only_presence
+from tetraodon.certificate.product_bounds import only
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import LARGEST, MOST_ROWS, Floats, Ints, add_up, cut_off, with_noise
 from tetraodon.mechanism.kmeans.synopsis import Synopsis
@@ -90,7 +90,7 @@ def certify_rates(
     if not policy.graph.absent:
         return found
     there = [Measurement(LinearQuery(One()), 1 / alone)]
-    return max(found, _certify(policy, there, only_presence(policy.graph)), key=lambda one: one.epsilon)
+    return max(found, _certify(policy, there, only(policy.graph)), key=lambda one: one.epsilon)
 
 
 def require_same_secrets(policy: Policy) -> None:

@@ -8,17 +8,17 @@ like any other.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from sqlglot import exp
 
-from tetraodon.domain import Attribute, Categories, Dates
+from tetraodon.domain import Attribute, Categories, Dates, Domain
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
 from tetraodon.query.condition.nodes import OWN, ROW, Logical, Numeric, Outside, Reading
-from tetraodon.query.condition.syntax import CASTS, NO_CAST, SIGN_OF, SUBQUERY_PARTS, Names, require_offered
+from tetraodon.query.condition.syntax import CASTS, CONDITION_PARTS, NO_CAST, ONE, SIGN_OF, Names, require_offered
 from tetraodon.query.condition.values import Day, Plain, Value, Words, like_regex, measured, values_of
 
 # -- joining ----------------------------------------------------------------------------------------
@@ -141,6 +141,21 @@ def _key(part: Any, alias: str, columns: tuple[str, ...], names: Names) -> tuple
 
 # -- subquery ---------------------------------------------------------------------------------------
 
+SUBQUERY_PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
+    **CONDITION_PARTS,
+    **dict.fromkeys((exp.Var, exp.Where, exp.Having, exp.From, exp.TableAlias, exp.DataTypeParam), ONE),
+    **dict.fromkeys((exp.Min, exp.Max, exp.Sum, exp.Avg), ONE),
+    **dict.fromkeys((exp.Distinct, exp.Tuple, exp.Group), frozenset({"expressions"})),
+    exp.Star: frozenset(),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.Select: frozenset({"expressions", "from_", "where", "joins", "group", "having", "distinct"}),
+    exp.Join: frozenset({"this", "on", "side", "kind"}),
+    exp.Table: frozenset({"this", "alias"}),
+    exp.Alias: frozenset({"this", "alias"}),
+    exp.Count: frozenset({"this", "big_int"}),
+}
+"""The same for a subquery."""
 ORDERS: Final = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 TYPES: Final = frozenset({"INT", "BIGINT", "DOUBLE", "FLOAT", "DECIMAL", "VARCHAR", "TEXT", "DATE", "BOOLEAN"})
 FIX: Final = "use a plain select from public tables with where, join, group by and having"
@@ -148,13 +163,13 @@ Scope: TypeAlias = dict[str, tuple[str, ...]]
 """The tables that a subquery reads, under the names they have there, with their columns."""
 
 
+def beside(domain: Domain, table: str, public: Mapping[str, tuple[str, ...]]) -> Names:
+    """What the names in a question may stand for, where subqueries may read public tables."""
+    return Names(domain, table, public, reading if public else None)
+
+
 def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
     """A comparison, an `in` or an `exists` with a subquery, as SQL; `value` reads what is outside."""
-    if not names.public:
-        raise QueryError(
-            "a subquery is not offered here: what it reads is not a public table",
-            fix="compare attributes, or declare the table as `public` of a view",
-        )
     places: set[int] = set()
     sides: list[Outside] = []
 

@@ -34,7 +34,6 @@ from tetraodon.query.condition.nodes import (
     listed,
     together,
 )
-from tetraodon.query.condition.public_tables import reading
 from tetraodon.query.condition.syntax import (
     CASTS,
     CONDITION_PARTS,
@@ -156,7 +155,13 @@ class _Checker:
         ):
             return values.compare(SIGN_OF[kind], self.value(node.this), self.value(node.expression))
         if kind in SIGN_OF or kind is exp.Exists or (kind is exp.In and node.args.get("query") is not None):
-            return reading(node, self.names, self.value)
+            if self.names.subqueries is None:
+                raise QueryError(
+                    "a subquery is not offered here: what it reads is not a public table",
+                    fix="compare attributes, or declare the table as `public` of a view",
+                )
+            found: Value = self.names.subqueries(node, self.names, self.value)
+            return found
         match node:
             case exp.Paren():
                 return self.value(node.this)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
@@ -24,11 +25,13 @@ from tetraodon.query.condition.nodes import (
 )
 from tetraodon.query.condition.public_tables import Joined, PublicColumn, joined, public_column
 from tetraodon.query.condition.read import checked, read_condition, read_value
-from tetraodon.query.condition.syntax import Names, bare, is_select, one_select, quoted, source_of
+from tetraodon.query.condition.syntax import Names, bare, parsed, quoted
 from tetraodon.query.condition.values import Plain, number_in, unknown
 
+OFFERED: Final = {"expressions", "from_", "where", "group", "kind", "having", "order", "limit", "joins"}
+FIX: Final = "write it like `select count(*) from people where age > 30`, or just `age > 30`"
 Kind: TypeAlias = Literal["count", "sum", "avg", "distinct"]
-FIX: Final = "ask for count(*), count(x), count(distinct x), sum(x) or avg(x)"
+AGGREGATES: Final = "ask for count(*), count(x), count(distinct x), sum(x) or avg(x)"
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def read_question(text: str, names: Names) -> Question:
         elif groups.place(inner) not in by:
             raise QueryError(f"{inner.name} is selected but not grouped by", fix="add it to `group by`")
     if not asked.found:
-        raise QueryError("a question has no aggregate", fix=FIX)
+        raise QueryError("a question has no aggregate", fix=AGGREGATES)
     shown = len(asked.found)
     parts = {key: select.args.get(key) for key in ("having", "order", "limit")}
     if not by and any(parts.values()):
@@ -134,6 +137,32 @@ def read_question(text: str, names: Names) -> Question:
     limit = None if parts["limit"] is None else _limit(parts["limit"])
     columns = tuple(groups.columns)
     return Question(tuple(asked.found), tuple(by), condition, shown, having, tuple(order), limit, joins, columns)
+
+
+def is_select(text: str) -> bool:
+    """Whether a question is a whole SELECT, and not a condition alone."""
+    return re.match(r"\s*select\b", text, re.IGNORECASE) is not None
+
+
+def one_select(text: str) -> exp.Select:
+    """The one SELECT that a question is, with no part that is not offered in questions."""
+    statements = parsed(text, what="the question", fix=FIX)
+    select = statements[0] if len(statements) == 1 else None
+    if not isinstance(select, exp.Select):
+        raise QueryError("the question is more than one SELECT", fix=FIX)
+    extra = {key for key, value in select.args.items() if value} - OFFERED
+    if extra:
+        raise QueryError(f"`{min(extra).rstrip('_')}` is not offered in a question", fix=FIX)
+    return select
+
+
+def source_of(select: exp.Select) -> exp.Table | None:
+    """The one plain table that a SELECT reads, which may have another name in it."""
+    source = select.args.get("from_")
+    table = None if source is None else source.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        return None
+    return None if {key for key, value in table.args.items() if value} - {"this", "alias"} else table
 
 
 class _Groups:
@@ -240,13 +269,13 @@ def _limit(limit: exp.Limit) -> int:
 def _aggregate(part: Any, name: str, names: Names) -> AskedNumber:
     inner = part.this if isinstance(part, exp.Count | exp.Sum | exp.Avg) else None
     if inner is None or {key for key, value in part.args.items() if value} - {"this", "big_int"}:
-        raise QueryError(f"`{part.key}` of this is not offered", fix=FIX)
+        raise QueryError(f"`{part.key}` of this is not offered", fix=AGGREGATES)
     if isinstance(part, exp.Count) and isinstance(inner, exp.Star):
         return AskedNumber("count", name)
     distinct = isinstance(inner, exp.Distinct)
     if distinct:
         if len(inner.expressions) != 1 or inner.args.get("on") or not isinstance(part, exp.Count):
-            raise QueryError(f"`{part.key}(distinct ...)` of this is not offered", fix=FIX)
+            raise QueryError(f"`{part.key}(distinct ...)` of this is not offered", fix=AGGREGATES)
         inner = inner.expressions[0]
     value = read_value(inner, names)
     if not isinstance(part, exp.Count):

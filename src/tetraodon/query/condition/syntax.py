@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,8 +17,6 @@ from tetraodon.query.condition.nodes import Sign
 
 # -- syntax -----------------------------------------------------------------------------------------
 
-OFFERED: Final = {"expressions", "from_", "where", "group", "kind", "having", "order", "limit", "joins"}
-FIX: Final = "write it like `select count(*) from people where age > 30`, or just `age > 30`"
 TWO: Final = frozenset({"this", "expression"})
 ONE: Final = frozenset({"this"})
 CONDITION_PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
@@ -48,21 +46,6 @@ CONDITION_PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Interval: frozenset({"this", "unit"}),
 }
 """The parts of a condition that are offered, and what each may hold."""
-SUBQUERY_PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
-    **CONDITION_PARTS,
-    **dict.fromkeys((exp.Var, exp.Where, exp.Having, exp.From, exp.TableAlias, exp.DataTypeParam), ONE),
-    **dict.fromkeys((exp.Min, exp.Max, exp.Sum, exp.Avg), ONE),
-    **dict.fromkeys((exp.Distinct, exp.Tuple, exp.Group), frozenset({"expressions"})),
-    exp.Star: frozenset(),
-    exp.Identifier: frozenset({"this", "quoted"}),
-    exp.DataType: frozenset({"this", "expressions", "nested"}),
-    exp.Select: frozenset({"expressions", "from_", "where", "joins", "group", "having", "distinct"}),
-    exp.Join: frozenset({"this", "on", "side", "kind"}),
-    exp.Table: frozenset({"this", "alias"}),
-    exp.Alias: frozenset({"this", "alias"}),
-    exp.Count: frozenset({"this", "big_int"}),
-}
-"""The same for a subquery."""
 SIGN_OF: Final[dict[type[exp.Expression], Sign]] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -122,43 +105,21 @@ def require_offered(node: exp.Expression, parts: dict[type[exp.Expression], froz
         raise QueryError(f"`{node.key}` with `{min(extra)}` is not offered in a condition", fix=fix)
 
 
-def is_select(text: str) -> bool:
-    """Whether a question is a whole SELECT, and not a condition alone."""
-    return re.match(r"\s*select\b", text, re.IGNORECASE) is not None
-
-
-def one_select(text: str) -> exp.Select:
-    """The one SELECT that a question is, with no part that is not offered in questions."""
-    statements = parsed(text, what="the question", fix=FIX)
-    select = statements[0] if len(statements) == 1 else None
-    if not isinstance(select, exp.Select):
-        raise QueryError("the question is more than one SELECT", fix=FIX)
-    extra = {key for key, value in select.args.items() if value} - OFFERED
-    if extra:
-        raise QueryError(f"`{min(extra).rstrip('_')}` is not offered in a question", fix=FIX)
-    return select
-
-
-def source_of(select: exp.Select) -> exp.Table | None:
-    """The one plain table that a SELECT reads, which may have another name in it."""
-    source = select.args.get("from_")
-    table = None if source is None else source.this
-    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        return None
-    return None if {key for key, value in table.args.items() if value} - {"this", "alias"} else table
-
-
 # -- names ------------------------------------------------------------------------------------------
 # What the names in a condition may stand for.
 
 
 @dataclass(frozen=True)
 class Names:
-    """The attributes of a table, under its name if it has one, and the columns of public tables."""
+    """The attributes of a table, under its name if it has one, and the columns of public tables.
+
+    `subqueries` reads what asks these tables: a syntax tree, with what reads the parts that are outside.
+    """
 
     domain: Domain
     table: str = ""
     public: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    subqueries: Callable[[Any, Names, Callable[[Any], Any]], Any] | None = None
 
     def place(self, name: str) -> int:
         """Which attribute a name means: exactly, or else the only one that differs in case."""
