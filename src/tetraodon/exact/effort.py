@@ -1,7 +1,8 @@
 """How many steps one plan may compare: a count, not a clock, so that a refusal never depends on the machine.
 
 Certificates list steps of the secret graph where no closed form is known. Each list is bounded by itself, but a plan
-asks for dozens of certificates; `bounded_effort` bounds them together, and whatever lists steps calls `spend` first.
+asks for dozens of certificates and errors; `bounded_effort` bounds them together, and whatever lists steps, or the
+variances of long sums, calls `spend` first.
 """
 
 from __future__ import annotations

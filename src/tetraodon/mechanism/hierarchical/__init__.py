@@ -17,6 +17,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.exact.effort import spend
 from tetraodon.exact.one_thread import searching
 from tetraodon.mechanism.hierarchical.fit import (
     BandedFit,
@@ -302,6 +303,8 @@ class _Shares:
 EXACT_SIZE = 6000
 """Up to this many values the noise of every running count is worked out; above, it is bounded."""
 TOGETHER = 256
+PRODUCTS = 2
+"""Products of numbers that take as long as one comparison of a query on a step."""
 
 
 @lru_cache(maxsize=8)
@@ -350,6 +353,7 @@ def running_noise(at: Scaled) -> tuple[Floats, Floats]:
     codes = np.arange(fit.size)
     for start in range(0, fit.size, TOGETHER):
         part = slice(start, start + TOGETHER)
+        spend(len(codes[part]) * fit.size // PRODUCTS)
         rows = (codes <= codes[part, None]).astype(np.float64)
         variance[part], largest[part] = noise_of(at, rows)
     return variance, largest
