@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.theory.largest_move import largest_move
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
@@ -42,20 +42,7 @@ def policy(secrets: Any, together: str, presence: str) -> td.Policy:
 
 
 def brute_force(made: td.Policy, asked: list[LinearQuery], scales: list[Fraction]) -> Fraction:
-    """The largest loss over all pairs of records, straight from the definition."""
-    domain, graph = made.domain, made.graph
-    cells = [tuple(a.value(c) for a, c in zip(domain, codes, strict=True)) for codes in np.ndindex(*domain.shape)]
-    rows = []
-    for query, scale in zip(asked, scales, strict=True):
-        matrix, _ = query.matrix(domain)
-        rows += [[Fraction(int(entry)) / scale for entry in row] for row in matrix]
-    losses = [Fraction(0)]
-    for x, y in combinations(range(len(cells)), 2):
-        if graph.is_edge(cells[x], cells[y]):
-            losses.append(sum((abs(row[x] - row[y]) for row in rows), Fraction(0)))
-    if graph.absent:
-        losses += [sum((abs(row[x]) for row in rows), Fraction(0)) for x in range(len(cells))]
-    return max(losses)
+    return largest_move(made.graph, [(query, 1 / scale) for query, scale in zip(asked, scales, strict=True)])
 
 
 @pytest.mark.parametrize("secrets", SECRETS)

@@ -120,7 +120,8 @@ def _gates(graph: SecretGraph, query: LinearQuery) -> list[str]:
     part = query.contribution
     if not isinstance(part, Among):
         return []
-    split = {one.name for one in query.by if not _public(graph, one.name)}
+    apart = graph.at_most == 1 and part.inner.names  # a step along a split leaves what is added up as it is
+    split = {one.name for one in query.by if not apart and not _public(graph, one.name)}
     return [name for name in part.held if name not in part.inner.names and name not in split]
 
 
