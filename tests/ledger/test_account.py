@@ -42,8 +42,8 @@ from tetraodon.ledger.amount import (
     shown_below,
 )
 from tetraodon.ledger.charging import Bill, locked
-from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.load import load_policy
+from tetraodon.releases.pricing import governing_policy
 
 # -- account ----------------------------------------------------------------------------------------
 # What the ledger remembers of a data set: its account, charges, and refusals that depended on the data.

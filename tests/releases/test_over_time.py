@@ -19,9 +19,9 @@ from tests.policies import public_policy
 
 import tetraodon as td
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
-from tetraodon.ledger.governing import governing_policy
 from tetraodon.releases import pricing
 from tetraodon.releases.counting import count
+from tetraodon.releases.pricing import governing_policy
 
 Record = tuple[int, str]
 RECORDS: list[Record] = list(itertools.product(range(3), "fm"))

@@ -11,8 +11,8 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,7 @@ from tetraodon.exact.zcdp import epsilon_at, sqrt_above
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry, Ledger, opened
 from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY, ReleaseLoss, composed
-from tetraodon.ledger.governing import governing_policy
+from tetraodon.ledger.amount import canonical_text, document_from_text
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attackers import Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy, stated_policy
@@ -43,6 +43,24 @@ Earlier: TypeAlias = Callable[[int | None], Sequence[Entry]]
 """The entries that an account was read with: so many of the newest, or all."""
 MOST_TOGETHER = 100
 """Of more earlier releases than this the joint loss is not computed any more: what comes then is added up."""
+
+
+def governing_policy(account: Account) -> Policy:
+    """The governing policy of an account, read from its document once for every hash."""
+    return _read(_Hashed(account.policy_hash, account.policy))
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed:
+    """A policy's document, compared by its hash."""
+
+    digest: str
+    document: Mapping[str, Any] = field(compare=False)
+
+
+@lru_cache(maxsize=16)
+def _read(hashed: _Hashed) -> Policy:
+    return stated_policy(document_from_text(canonical_text(hashed.document)))
 
 
 def governing_certificate(plan: Plan, account: Account) -> Certificate:

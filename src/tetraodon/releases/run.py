@@ -16,7 +16,6 @@ from tetraodon.errors import Refused, ReleaseError
 from tetraodon.exact.arrays import Ints
 from tetraodon.gate import COMPLETE, OutputFolder, Permit, ReleaseTransaction
 from tetraodon.ledger import Ledger, opened, shown_above
-from tetraodon.ledger.governing import governing_policy
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releases.codec import plan_hash
@@ -26,7 +25,7 @@ from tetraodon.releases.least_epsilon import require_targets
 from tetraodon.releases.names import Told, count_names, draw_names, keep_names, kept_names
 from tetraodon.releases.plan import Plan, PlannedItem
 from tetraodon.releases.plan import plan as planned
-from tetraodon.releases.pricing import governing_certificate, terms
+from tetraodon.releases.pricing import governing_certificate, governing_policy, terms
 from tetraodon.releases.release import Release, infer
 
 DRAWN = "measured.npz"

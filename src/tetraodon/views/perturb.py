@@ -26,14 +26,13 @@ from tetraodon.exact.rational import Number, decimal_text, rational, stated_numb
 from tetraodon.gate import OutputFolder, Permit, ReleaseTransaction, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.ledger import Ledger, document_hash, opened
-from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.query.condition.read import truth_table
 from tetraodon.releases.counting import check_not_empty, open_policy_table, whole_table
-from tetraodon.releases.pricing import check_same_data
+from tetraodon.releases.pricing import check_same_data, governing_policy
 from tetraodon.untrusted_files import plain_file, read_json
 from tetraodon.views.estimate import level
 from tetraodon.views.perturbation import Loss, Perturbation, fall_of, geometric, perturbation

@@ -15,7 +15,6 @@ from tetraodon.engine import ColumnReport, Counts, DataRefusal, Source
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import COMPLETE, OutputFolder, Permit, ReleaseTransaction, Terms
 from tetraodon.ledger import Entry, Ledger, document_hash, opened, shown_above
-from tetraodon.ledger.governing import governing_policy
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy, SideTable, side_tables
@@ -27,7 +26,7 @@ from tetraodon.releases.counting import (
     stated_facts,
     whole_table,
 )
-from tetraodon.releases.pricing import Quote, check_same_data, check_same_size, checked
+from tetraodon.releases.pricing import Quote, check_same_data, check_same_size, checked, governing_policy
 from tetraodon.views.channel import SourceChannel
 from tetraodon.views.folder import fill_folder, stated_plan
 from tetraodon.views.plan import ViewPlan, plan_view
