@@ -43,7 +43,7 @@ EMPTY = """async times => {
   const taken = [];
   for (let n = 0; n < times; n += 1) {
     const start = performance.now();
-    await (await fetch("/status")).json();
+    await (await fetch("status")).json();
     taken.push((performance.now() - start) / 1000);
   }
   return taken;
