@@ -92,7 +92,13 @@ def run(quick: bool, progress: Progress) -> Figure:
     repeats, both = range(1 if quick else 10), {"dense": dense(), "sparse": (plan_view(policy(), ADVERSARY), held)}
     answered, better = zip(
         *(
-            compared(*both[where], progress(repeats, f"{where} tables of counts"), where=where, times=times)
+            compared(
+                *both[where],
+                progress(repeats, f"{where} tables of counts"),
+                where=where,
+                times=times,
+                slack=2 if quick else 1,
+            )
             for where, times in (("sparse", 3), ("dense", 1))
         ),
         strict=True,

@@ -36,6 +36,14 @@ RISKY = "'*[=+@\t\r\n＝＋－＠-].*"
 NUMBERS = r"[+-]?[0-9]+([.,][0-9]+)?(\.\.[+-]?[0-9]+([.,][0-9]+)?)?"
 """The same patterns for Python and for DuckDB, of whole cells."""
 
+PARQUET: Mapping[str, Any] = {
+    "compression": "gzip",
+    "compression_level": 1,
+    "use_dictionary": False,
+    "data_page_version": "1.0",
+}
+"""Files that a verifier without libraries can read: what zlib unpacks, in the plain encoding."""
+
 
 def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = True) -> None:
     """Write `stem.parquet`, and `stem.csv` beside it. Raises OSError when the disk does not take them."""
@@ -47,7 +55,7 @@ def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = T
         words = {name: pyarrow.string() if one.dtype.kind == "O" else None for name, one in columns.items()}
         return pyarrow.table({name: pyarrow.array(one, words[name]) for name, one in columns.items()})
 
-    parquet.write_table(table(columns), stem.with_name(f"{stem.name}.parquet"), compression="zstd")
+    parquet.write_table(table(columns), stem.with_name(f"{stem.name}.parquet"), **PARQUET)
     if csv:
         spelt = {harmless_cell(name): _spelt(column) for name, column in columns.items()}
         csv_files.write_csv(table(spelt), stem.with_name(f"{stem.name}.csv"))
