@@ -249,7 +249,7 @@ def test_weighted_sums(secrets: str) -> None:
         only["secrets"] = {"x": only["secrets"]["x"]}
     here = policy(attributes={"x": {"integer": [0, 4]}}, **only)
     rows = np.array([[3, 2, 0, 0, 1], [0, 1, 1, 2, 3]])
-    sums = LinearQuery(WeightedSums.of("x", np.array([4, 3, 3, 2, 4]), rows, Fraction(1, 4)))
+    sums = LinearQuery(WeightedSums("x", np.array([4, 3, 3, 2, 4]), rows, Fraction(1, 4)))
     measurements = [Measurement(sums, Fraction(30))]
     world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     mechanism, certificate = run_on(measurements, here, world), certify_release(here, measurements)

@@ -43,7 +43,7 @@ from tetraodon.mechanism.hierarchical.fit import (
     Level,
     RunningFit,
     SmoothFit,
-    WrittenOutFit,
+    WeightedFit,
     hats_matrix,
     prefix_bins,
     prefix_forms,
@@ -402,7 +402,7 @@ def test_in_any_unit_the_fit_is_the_same(times: float, fit: SmoothFit) -> None:
 
 
 # -- other fits -------------------------------------------------------------------------------------
-# Least squares with bands, over running sums and written out, against the normal equations.
+# Least squares with bands, over running sums and over weighted sums, against the normal equations.
 
 SPREAD, NUMBERS = 50.0, np.random.default_rng(3)
 SUMS = np.concatenate([np.diag(0.5 + NUMBERS.random(7)), NUMBERS.random((3, 7))])
@@ -413,7 +413,7 @@ FITS: list[tuple[Any, np.ndarray]] = [
         for t in (0, None)
     ),
     *((RunningFit(s, SPREAD), s.columns()) for s in (running(2, 0), running(9, 2), running(13, 20))),
-    *((WrittenOutFit(SUMS, SPREAD, t), SUMS) for t in (0, None)),
+    *((WeightedFit(np.diag(SUMS), SUMS[7:], SPREAD, t), SUMS) for t in (0, None)),
 ]
 
 

@@ -24,9 +24,8 @@ from tetraodon.mechanism.hierarchical.fit import (
     Level,
     RunningFit,
     SmoothFit,
-    WrittenOutFit,
+    WeightedFit,
     hats_matrix,
-    inverse_of_squares,
     levels_of,
     prefix_bins,
 )
@@ -125,7 +124,7 @@ def sample(size: int, points: int) -> Ints:
     return np.unique((np.arange(1, points + 1) * GOLDEN % 1 * size).astype(np.int64))
 
 
-def mean_range_variance(fit: SmoothFit | WrittenOutFit | BandedFit | RunningFit, positions: Ints) -> float:
+def mean_range_variance(fit: SmoothFit | WeightedFit | BandedFit | RunningFit, positions: Ints) -> float:
     """Mean variance of the count in a range drawn at random, from the running counts at some or all positions.
 
     Why   with z the running counts at the N + 1 points between values, the sum over pairs of Var(z_h - z_l) is
@@ -308,15 +307,14 @@ PRODUCTS = 2
 
 
 @lru_cache(maxsize=8)
-def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit | RunningFit:
+def fit_of(at: Scaled) -> SmoothFit | WeightedFit | BandedFit | RunningFit:
     """Least squares for a strategy's measurements."""
     strategy = at.strategy
     known = LinearQuery(One(), strategy.table[:-1]) in strategy.exact
     leaves, total = strategy.noise.variance(at.scale), 0.0 if known else None
     sums = strategy.noisy[0].contribution
     if isinstance(sums, WeightedSums):
-        weights, inverse = _written_out(sums)
-        return WrittenOutFit(weights, leaves * float(sums.unit) ** 2, total, inverse)
+        return WeightedFit(sums.single.astype(np.float64), sums.sums.astype(np.float64), leaves, total)
     if isinstance(sums, SmoothSums):
         return BandedFit(sums, leaves, total)
     if isinstance(sums, SmoothRunning):
@@ -334,18 +332,13 @@ def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit | RunningFit:
 
 
 @lru_cache(maxsize=8)
-def _written_out(sums: WeightedSums) -> tuple[Floats, Floats]:
-    """The rows in records, and the inverse of their squares: the same at every scale of noise."""
-    weights = np.asarray(sums.matrix * float(sums.unit))
-    return weights, inverse_of_squares(weights)
-
-
-@lru_cache(maxsize=8)
 def running_noise(at: Scaled) -> tuple[Floats, Floats]:
     """For every running count of one line: its variance and its largest single part, as `NoiseLaw.reach` wants them."""
     fit = fit_of(at)
-    if isinstance(fit, SmoothFit) and fit.size > EXACT_SIZE:
-        variance = running_variance_bounds(fit) * at.above_discrete
+    if fit.size > EXACT_SIZE and isinstance(fit, SmoothFit | WeightedFit):
+        smooth = isinstance(fit, SmoothFit)
+        variance = running_variance_bounds(fit) if smooth else fit.running_variances(np.arange(fit.size))
+        variance = variance * at.above_discrete
         return variance, np.sqrt(variance / 2)
     variance, largest = np.zeros(fit.size), np.zeros(fit.size)
     if at.strategy.noise == GAUSSIAN:  # which asks for variances alone
