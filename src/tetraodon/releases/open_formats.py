@@ -52,8 +52,9 @@ def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = T
     from pyarrow import parquet
 
     def table(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
-        words = {name: pyarrow.string() if one.dtype.kind == "O" else None for name, one in columns.items()}
-        return pyarrow.table({name: pyarrow.array(one, words[name]) for name, one in columns.items()})
+        made = [pyarrow.array(one, pyarrow.string() if one.dtype.kind == "O" else None) for one in columns.values()]
+        fields = [pyarrow.field(name, one.type, nullable=False) for name, one in zip(columns, made, strict=True)]
+        return pyarrow.table(made, pyarrow.schema(fields))
 
     parquet.write_table(table(columns), stem.with_name(f"{stem.name}.parquet"), **PARQUET)
     if csv:
