@@ -63,7 +63,7 @@ class ByGroup(LoadScopeScheduling):
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:  # noqa: ARG001 - the hook's own parameters
-    """One process more than there are cores: a quarter of their time goes in waiting for browsers, services and clocks."""
+    """One process more than there are cores: a quarter of the time is waiting for browsers, services and clocks."""
     return (os.cpu_count() or 1) + 1
 
 
