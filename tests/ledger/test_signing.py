@@ -30,19 +30,16 @@ from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.signing import (
     SIGNATURE,
     PublicKey,
-    ensure_key,
     judged,
     key_place,
-    known_keys,
     make_key,
     named_fingerprint,
     public_key,
     read_key,
-    replace_key,
-    signer_of,
     stamp,
     stated_entry,
 )
+from tetraodon.ledger.store import ensure_key, known_keys, replace_key, signer_of
 
 # -- signing ----------------------------------------------------------------------------------------
 # The keys of a ledger, and what they sign.

@@ -107,7 +107,7 @@ def attack(
 
 
 def _attack_folder(on: str, knows: str | None, secret: list[str], household: int, as_json: bool) -> None:
-    from tetraodon.views.verify import is_view
+    from tetraodon.views import is_view
 
     folder = existing(on, option="--on", folder=True)
     if is_view(folder / "view-1"):

@@ -394,9 +394,9 @@ def show(
     with CliErrorHandler(as_json):
         existing(folder, option="FOLDER", folder=True)
         from tetraodon.releases.folder import load_release
-        from tetraodon.views.view import MANIFEST
+        from tetraodon.views import is_view
 
-        if (Path(folder) / MANIFEST).exists():
+        if is_view(Path(folder)):
             if item is not None or rows is not None:
                 raise WrongUse("a view has no items", fix="leave out --item and --rows")
             _show_view(Path(folder), as_json)
@@ -544,15 +544,15 @@ def ask(
             _answer(question, chosen.dataset(folder).ask(question, confidence=confidence), as_json)
             return
         existing(folder, option="FOLDER", folder=True)
-        from tetraodon.views.view import MANIFEST
+        from tetraodon.releases.folder import load_release
+        from tetraodon.views import is_view
 
-        if (Path(folder) / MANIFEST).exists():
+        if is_view(Path(folder)):
             _ask_view(folder, question, confidence, sample, as_json)
             return
         if sample:
             raise WrongUse("a release is asked as a whole", fix="leave out --sample")
         from tetraodon.inference.estimate import CONFIDENCE
-        from tetraodon.releases.folder import load_release
 
         with working("reading the release"):
             found = load_release(folder).ask(question, confidence=CONFIDENCE if confidence is None else confidence)

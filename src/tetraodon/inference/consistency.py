@@ -442,8 +442,6 @@ def monotone_counts(counts: Floats, starts: Sequence[int] = (0,)) -> Floats:
           a small group can bring about, has no such running sums: it is left as it is.
     Why   least squares under order and bounds is the isotonic fit, clipped to the bounds.
     """
-    from scipy.optimize import isotonic_regression
-
     if len(starts) > 1:
         parts = np.split(counts, list(starts)[1:], axis=-1)
         return np.concatenate([monotone_counts(part) for part in parts], axis=-1)
@@ -454,7 +452,16 @@ def monotone_counts(counts: Floats, starts: Sequence[int] = (0,)) -> Floats:
         if total < 0:
             out[row] = rows[row]
             continue
-        fitted = isotonic_regression(running[:-1]).x if len(running) > 1 else running[:-1]
-        clipped = np.clip(np.append(fitted, total), 0.0, total)
+        clipped = np.clip(np.append(_isotonic(running[:-1]), total), 0.0, total)
         out[row] = np.diff(clipped, prepend=0.0)
     return out.reshape(counts.shape)
+
+
+def _isotonic(values: Floats) -> Floats:
+    """The nearest values that never fall."""
+    if (values[1:] >= values[:-1]).all():
+        return values
+    from scipy.optimize import isotonic_regression  # slow to import
+
+    fitted: Floats = isotonic_regression(values).x
+    return fitted

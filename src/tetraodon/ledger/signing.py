@@ -18,19 +18,14 @@ import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-from sqlalchemy import Connection, select
 
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.ledger.account import dataset_name
 from tetraodon.ledger.amount import shown_above
-from tetraodon.ledger.entries import record, text_in
-from tetraodon.ledger.schema import keys
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -194,55 +189,6 @@ def read_key(path: Path) -> Signer:
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
         pass
     raise LedgerError(what, fix=fix, where=str(path))
-
-
-def known_keys(connection: Connection) -> tuple[PublicKey, ...]:
-    """The public keys of a ledger, oldest first."""
-    rows = connection.execute(select(keys.c.public_key).order_by(keys.c.id)).scalars()
-    return tuple(public_key(text_in(text)) for text in rows)
-
-
-def ensure_key(connection: Connection, place: Path | None) -> None:
-    """Give a ledger a key if it has none and there is a place for its private half.
-
-    Why  a key file that is there already was made by a process that did not finish; it is taken.
-    """
-    if place is not None and not known_keys(connection):
-        _add(connection, read_key(place) if place.exists() else make_key(place))
-
-
-def replace_key(connection: Connection, place: Path | None) -> PublicKey:
-    """Make a new key, which signs from now on; what older ones signed can still be checked."""
-    return _add(connection, make_key(_required(place)))
-
-
-def signer_of(connection: Connection, place: Path | None) -> Signer:
-    """The private half of the newest key; refused where it is missing, unreadable or another."""
-    found = known_keys(connection)
-    if not found:
-        raise LedgerError("the ledger has no key", fix="make one with `tetraodon ledger key --new`")
-    signer = read_key(_required(place))
-    if signer.key != found[-1]:
-        raise LedgerError(
-            "the key file does not hold this ledger's key",
-            fix=f"put it back, name the right file in {PLACE}, or move it away and run `tetraodon ledger key --new`",
-            where=str(place),
-        )
-    return signer
-
-
-def _required(place: Path | None) -> Path:
-    if place is None:
-        raise LedgerError(
-            "the place of the ledger's key is not configured", fix=f"name its file in the environment: {PLACE}=FILE"
-        )
-    return place
-
-
-def _add(connection: Connection, signer: Signer) -> PublicKey:
-    now = datetime.now(UTC).isoformat(timespec="microseconds")
-    record(connection, "key", public_key=signer.key.text, made=now)
-    return signer.key
 
 
 # -- signature --------------------------------------------------------------------------------------

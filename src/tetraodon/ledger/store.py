@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.exact.rational import Number
@@ -32,10 +33,10 @@ from tetraodon.ledger.amount import amount_text, canonical_text, document_hash, 
 from tetraodon.ledger.audit import Audit, audited
 from tetraodon.ledger.charging import Bill, account_of, charge, fitting, names, settle, taken_by
 from tetraodon.ledger.database import Database, ledger_address
-from tetraodon.ledger.entries import corrections_of, entry_in, entry_of, record, refusal_in, statement_of
+from tetraodon.ledger.entries import corrections_of, entry_in, entry_of, record, refusal_in, statement_of, text_in
 from tetraodon.ledger.migrate import grant
-from tetraodon.ledger.schema import VERSION, entries, found_version, refusals
-from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
+from tetraodon.ledger.schema import VERSION, entries, found_version, keys, refusals
+from tetraodon.ledger.signing import PLACE, PublicKey, Signer, key_place, make_key, public_key, read_key
 from tetraodon.policy.load import AnyPolicy, load_policy
 
 
@@ -304,3 +305,56 @@ def _delta_of(document: Mapping[str, Any]) -> Number:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+# -- keys -------------------------------------------------------------------------------------------
+# The public keys among the ledger's tables; the newest one signs.
+
+
+def known_keys(connection: Connection) -> tuple[PublicKey, ...]:
+    """The public keys of a ledger, oldest first."""
+    rows = connection.execute(select(keys.c.public_key).order_by(keys.c.id)).scalars()
+    return tuple(public_key(text_in(text)) for text in rows)
+
+
+def ensure_key(connection: Connection, place: Path | None) -> None:
+    """Give a ledger a key if it has none and there is a place for its private half.
+
+    Why  a key file that is there already was made by a process that did not finish; it is taken.
+    """
+    if place is not None and not known_keys(connection):
+        _add(connection, read_key(place) if place.exists() else make_key(place))
+
+
+def replace_key(connection: Connection, place: Path | None) -> PublicKey:
+    """Make a new key, which signs from now on; what older ones signed can still be checked."""
+    return _add(connection, make_key(_required(place)))
+
+
+def signer_of(connection: Connection, place: Path | None) -> Signer:
+    """The private half of the newest key; refused where it is missing, unreadable or another."""
+    found = known_keys(connection)
+    if not found:
+        raise LedgerError("the ledger has no key", fix="make one with `tetraodon ledger key --new`")
+    signer = read_key(_required(place))
+    if signer.key != found[-1]:
+        raise LedgerError(
+            "the key file does not hold this ledger's key",
+            fix=f"put it back, name the right file in {PLACE}, or move it away and run `tetraodon ledger key --new`",
+            where=str(place),
+        )
+    return signer
+
+
+def _required(place: Path | None) -> Path:
+    if place is None:
+        raise LedgerError(
+            "the place of the ledger's key is not configured", fix=f"name its file in the environment: {PLACE}=FILE"
+        )
+    return place
+
+
+def _add(connection: Connection, signer: Signer) -> PublicKey:
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    record(connection, "key", public_key=signer.key.text, made=now)
+    return signer.key

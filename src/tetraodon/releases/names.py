@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
-from tetraodon.gate import Permit
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.query.linear import ANSWER_LIMIT
@@ -23,6 +22,9 @@ from tetraodon.releases.counting import open_policy_table
 from tetraodon.releases.plan import Plan, PlannedNames
 from tetraodon.releases.untrusted_parquet import parquet_rows, read_columns
 from tetraodon.untrusted_files import plain_file
+
+if TYPE_CHECKING:
+    from tetraodon.gate import Permit
 
 Told: TypeAlias = tuple[tuple[str, int], ...]
 """Names with their noisy counts, the most common first."""

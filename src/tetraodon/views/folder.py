@@ -21,6 +21,7 @@ from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import SideTable
 from tetraodon.policy.source import dump_policy
 from tetraodon.releases.folder import BROKEN, VERSION, file_hash, software, write_manifest
+from tetraodon.views import MANIFEST
 from tetraodon.views.channel import channel_document, channel_from, paper_channel
 from tetraodon.views.estimate_sql import estimate_sql
 from tetraodon.views.exposure import Exposure, folder_exposure, refuse_exposure
@@ -28,7 +29,6 @@ from tetraodon.views.plan import ViewPlan
 from tetraodon.views.report import report_html, report_text
 from tetraodon.views.series import Series
 from tetraodon.views.tuple_files import PARTS, TUPLES, take_drawn, write_csv
-from tetraodon.views.view import MANIFEST
 
 ROWS_AS_TEXT = "tuples.csv"
 CSV_ROWS = 2_000_000

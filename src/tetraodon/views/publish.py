@@ -27,6 +27,7 @@ from tetraodon.releases.counting import (
     whole_table,
 )
 from tetraodon.releases.pricing import Quote, check_same_data, check_same_size, checked, governing_policy
+from tetraodon.views import MANIFEST
 from tetraodon.views.channel import SourceChannel
 from tetraodon.views.folder import fill_folder, stated_plan
 from tetraodon.views.plan import ViewPlan, plan_view
@@ -36,7 +37,7 @@ from tetraodon.views.series_state import Turn, begin, finish, next_number, next_
 from tetraodon.views.side_tables import check_side_tables, refuse_the_table, shared_names
 from tetraodon.views.source_noise import draw_view
 from tetraodon.views.tuple_files import cells_of, write_later, write_view
-from tetraodon.views.view import MANIFEST, View, load_view
+from tetraodon.views.view import View, load_view
 
 
 def publish(

@@ -21,12 +21,12 @@ from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate.output_folder import OutputFolder, write_whole
 from tetraodon.ledger import document_hash
 from tetraodon.untrusted_files import plain_file, read_json
+from tetraodon.views import MANIFEST
 from tetraodon.views.channel import channel_document, channel_from
 from tetraodon.views.plan import ViewPlan
 from tetraodon.views.sampling import Cells
 from tetraodon.views.series import Series
 from tetraodon.views.tuple_files import cells_of
-from tetraodon.views.view import MANIFEST
 
 STATE = "series.json"
 

@@ -36,6 +36,7 @@ from tetraodon.releases.verify import (
 )
 from tetraodon.releases.verify import verify as verify_folder
 from tetraodon.untrusted_files import read_plain
+from tetraodon.views import MANIFEST, is_view
 from tetraodon.views.channel import CopyChannel, SourceChannel, channel_document, withstands
 from tetraodon.views.exposure import Exposure, folder_exposure
 from tetraodon.views.folder import CSV_ROWS, ROWS_AS_TEXT, file_names, pages_of, policy_document, stated_plan
@@ -43,7 +44,7 @@ from tetraodon.views.plan import ViewPlan
 from tetraodon.views.sampling import Cells
 from tetraodon.views.source_noise import withstands_source
 from tetraodon.views.tuple_files import PARTS, TUPLES, cells_of, column, write_csv
-from tetraodon.views.view import MANIFEST, load_view
+from tetraodon.views.view import load_view
 
 # -- stated rows ------------------------------------------------------------------------------------
 # Whether the rows of a view folder are what they should be: tuples of the domain in order, as many as can be expected.
@@ -275,11 +276,6 @@ def verify(folder: str | os.PathLike[str], *, key: str | os.PathLike[str] | None
     view = is_view(folder)
     checks = verify_view(folder) if view else verify_folder(folder)
     return Verification((*checks, *_signature(folder, MANIFEST if view else RELEASE, key)))
-
-
-def is_view(folder: Path) -> bool:
-    """Whether a folder says it is a view rather than a release."""
-    return os.path.lexists(folder / MANIFEST)
 
 
 def _signature(folder: Path, name: str, key: str | os.PathLike[str] | None) -> list[Check]:

@@ -19,13 +19,12 @@ from tetraodon.query.condition.public_tables import beside
 from tetraodon.query.condition.select import read_question
 from tetraodon.releases.folder import read_manifest
 from tetraodon.untrusted_files import plain_file
+from tetraodon.views import MANIFEST
 from tetraodon.views.channel import SourceChannel, ViewChannel, channel_from
 from tetraodon.views.estimate import Asked, Earlier, TupleFile, level
 from tetraodon.views.series import Series
 from tetraodon.views.tuple_files import PARTS, TUPLES
 from tetraodon.wording import listing
-
-MANIFEST = "view.json"
 
 
 @dataclass(frozen=True, slots=True)

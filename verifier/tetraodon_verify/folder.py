@@ -1,0 +1,269 @@
+"""Reading a folder that anybody may have made: plain files of modest size, JSON, CSV, Parquet, and Ed25519."""
+
+import hashlib
+import json
+import os
+import re
+import stat
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+from tetraodon_verify.policy import Malformed, Unsupported
+
+LARGEST = 1 << 30  # bytes of one file
+ROWS = 20_000_000
+
+
+def list_files(folder: Path) -> dict[str, int]:
+    """The sizes of all files in a folder, by path. Links, pipes and devices are refused; nothing is opened."""
+    found, waiting = {}, [folder]
+    while waiting:
+        for entry in os.scandir(waiting.pop()):
+            info = entry.stat(follow_symlinks=False)
+            name = Path(entry.path).relative_to(folder).as_posix()
+            if stat.S_ISDIR(info.st_mode) and name.count("/") < 3:
+                waiting.append(Path(entry.path))
+            elif not stat.S_ISREG(info.st_mode):
+                raise Malformed(f"{name!r} is no plain file")
+            found[name] = -1 if stat.S_ISDIR(info.st_mode) else info.st_size
+            if len(found) > 10_000:
+                raise Malformed("more than 10,000 files")
+    return {name: size for name, size in found.items() if size >= 0}
+
+
+def read_bytes(folder: Path, name: str) -> bytes:
+    handle = os.open(folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST:
+            raise Malformed(f"{name} is no plain file of at most {LARGEST} bytes")
+        return file.read(LARGEST)
+
+
+def read_json(data: bytes, name: str) -> Any:
+    """JSON without repeated keys, infinite numbers and depth that no release has."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) != len(pairs):
+            raise Malformed(f"{name} says a key twice")
+        return dict(pairs)
+
+    def number(text: str) -> float:
+        if float(text) in (float("inf"), float("-inf")):
+            raise Malformed(f"{name} has a number that is too large")
+        return float(text)
+
+    def refuse(text: str) -> Any:
+        raise Malformed(f"{name} has {text}")
+
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_float=number, parse_constant=refuse)
+    except RecursionError:
+        raise Malformed(f"{name} is nested too deeply") from None
+    except ValueError as error:
+        raise Malformed(f"{name} is no JSON: {str(error)[:80]}") from None
+
+
+def canonical_hash(document: Any) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+# CSV files hold exactly one spelling of each value, so their rows are taken apart strictly.
+
+
+def read_csv(data: bytes, name: str) -> list[list[str | None]]:
+    """Rows of cells; texts in quotes are prefixed with an apostrophe here, so that they differ from numbers."""
+    text = data.decode("utf-8")
+    cell = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
+    rows = []
+    position, line = 0, re.compile(rf"({cell}(?:,{cell})*)(\r\n|\n)")
+    while position < len(text):
+        found = line.match(text, position)
+        if not found:
+            raise Malformed(f"{name}: row {len(rows) + 1} is not written as CSV")
+        cells = re.findall(rf"(?:^|,)({cell})", found[1])
+        rows.append(["'" + c[1:-1].replace('""', '"') if c.startswith('"') else c for c in cells])
+        position = found.end()
+    return rows  # type: ignore[return-value]
+
+
+# Parquet: required columns, plain, gzip or not compressed, data pages of version 1. The footer is Thrift, compact.
+
+
+class Thrift:
+    def __init__(self, data: bytes, place: int) -> None:
+        self.data, self.place = data, place
+
+    def varint(self) -> int:
+        value = shift = 0
+        while shift < 70:
+            byte = self.data[self.place]
+            self.place += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+        raise Malformed("a number without end in Parquet")
+
+    def value(self, kind: int, depth: int = 0) -> Any:
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            self.place += 1
+            return self.data[self.place - 1]
+        if kind in (4, 5, 6):
+            number = self.varint()
+            return number >> 1 ^ -(number & 1)
+        if kind == 7:
+            self.place += 8
+            return None
+        if kind == 8:
+            size = self.varint()
+            self.place += size
+            return self.data[self.place - size : self.place]
+        if depth > 20 or kind not in (9, 10, 12):
+            raise Malformed("Parquet of a form that is not read")
+        if kind == 12:
+            return self.struct(depth + 1)
+        head = self.data[self.place]
+        self.place += 1
+        size, kind = head >> 4, head & 15
+        size = self.varint() if size == 15 else size
+        if size > len(self.data):
+            raise Malformed("a list in Parquet that is longer than the file")
+        return [self.value(self.byte() if kind in (1, 2) else kind, depth + 1) for _ in range(size)]
+
+    def byte(self) -> int:
+        self.place += 1
+        return self.data[self.place - 1]
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        found: dict[int, Any] = {}
+        number = 0
+        while head := self.byte():
+            number = number + (head >> 4) if head >> 4 else self.value(4)
+            found[number] = self.value(head & 15, depth)
+        return found
+
+
+def read_parquet(data: bytes, name: str, limit: int) -> dict[str, list[Any]]:
+    """The columns of a file of at most so many rows."""
+    try:
+        return parquet(data, limit)
+    except (IndexError, KeyError, TypeError, struct.error, zlib.error, UnicodeDecodeError):
+        raise Malformed(f"{name} is no Parquet file that can be read") from None
+    except (Malformed, Unsupported) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def parquet(data: bytes, limit: int) -> dict[str, list[Any]]:
+    if data[:4] != b"PAR1" or data[-4:] != b"PAR1":
+        raise Malformed("no Parquet file")
+    (size,) = struct.unpack("<I", data[-8:-4])
+    footer = Thrift(data, len(data) - 8 - size).struct()
+    schema, rows = footer[2][1:], footer[3]
+    if not 0 <= rows <= min(limit, ROWS):
+        raise Malformed(f"{rows} rows where at most {limit} are expected")
+    columns: dict[str, list[Any]] = {column[4].decode(): [] for column in schema}
+    if len(columns) != len(schema) or any(len(group[1]) != len(schema) for group in footer[4]):
+        raise Malformed("columns are repeated or missing")
+    for group in footer[4]:
+        for column, chunk in zip(schema, group[1], strict=True):
+            about = chunk[3]
+            if column.get(3, 0) != 0:
+                raise Unsupported("could not read: columns that may be empty")
+            if about[4] not in (0, 2):
+                raise Unsupported(f"could not read: {({1: 'snappy', 4: 'brotli', 5: 'lz4', 6: 'zstd', 7: 'lz4'}).get(about[4], 'compression')}")
+            found = columns[column[4].decode()]
+            place = about[9]
+            while len(found) < rows and about[5] > 0:
+                pages = Thrift(data, place)
+                head = pages.struct()
+                if head[1] != 0 or head[5][2] != 0:
+                    raise Unsupported("could not read: pages or encodings other than plain")
+                count, full, place = head[5][1], head[2], pages.place + head[3]
+                if not 0 < count <= rows - len(found) or not 0 <= full <= 64 * count * 1000:
+                    raise Malformed("a page of more values than there are rows")
+                body = data[pages.place : place]
+                if about[4] == 2:
+                    unpacked = zlib.decompressobj(31)
+                    body = unpacked.decompress(body, full + 1)
+                if len(body) != full:
+                    raise Malformed("a page that unfolds to another size")
+                found.extend(plain(body, about[1], count))
+                if len(found) >= sum(g[3] for g in footer[4][: footer[4].index(group) + 1]):
+                    break
+    if any(len(values) != rows for values in columns.values()):
+        raise Malformed("columns of different lengths")
+    return columns
+
+
+def plain(body: bytes, kind: int, count: int) -> list[Any]:
+    """Values in the plain encoding: booleans, 32 and 64 bit numbers, doubles and texts."""
+    if kind in (1, 2, 5):
+        return list(struct.unpack(f"<{count}{ {1: 'i', 2: 'q', 5: 'd'}[kind] }", body))
+    if kind == 0 and len(body) == (count + 7) // 8:
+        return [bool(body[i >> 3] >> (i & 7) & 1) for i in range(count)]
+    if kind != 6:
+        raise Unsupported("could not read: a type of column")
+    found, place = [], 0
+    for _ in range(count):
+        (size,) = struct.unpack_from("<I", body, place)
+        if place + 4 + size > len(body):
+            raise Malformed("a text beyond its page")
+        found.append(body[place + 4 : place + 4 + size].decode("utf-8"))
+        place += 4 + size
+    return found
+
+
+# Ed25519, RFC 8032. Points are (x : y : z : t) with x y = z t.
+
+P = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+Point = tuple[int, int, int, int]
+
+
+def add(one: Point, other: Point) -> Point:
+    a, b = (one[1] - one[0]) * (other[1] - other[0]) % P, (one[1] + one[0]) * (other[1] + other[0]) % P
+    c, d = 2 * one[3] * other[3] * D % P, 2 * one[2] * other[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def times(scalar: int, point: Point) -> Point:
+    total: Point = (0, 1, 1, 0)
+    while scalar:
+        if scalar & 1:
+            total = add(total, point)
+        point, scalar = add(point, point), scalar >> 1
+    return total
+
+
+def unpack(text: bytes) -> Point | None:
+    """The point that 32 bytes stand for, if any."""
+    y, sign = int.from_bytes(text, "little") & ((1 << 255) - 1), text[31] >> 7
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if y >= P or (x * x - square) % P or (x == 0 and sign):
+        return None
+    x = P - x if x & 1 != sign else x
+    return x, y, 1, x * y % P
+
+
+def signed(public: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether an Ed25519 signature is of this key and message."""
+    if len(public) != 32 or len(signature) != 64:
+        return False
+    key, first, s = unpack(public), unpack(signature[:32]), int.from_bytes(signature[32:], "little")
+    if key is None or first is None or s >= ORDER:
+        return False
+    base = unpack((4 * pow(5, -1, P) % P).to_bytes(32, "little")) or key
+    digest = int.from_bytes(hashlib.sha512(signature[:32] + public + message).digest(), "little") % ORDER
+    one, other = times(s, base), add(first, times(digest, key))
+    return (one[0] * other[2] - other[0] * one[2]) % P == 0 and (one[1] * other[2] - other[1] * one[2]) % P == 0
