@@ -134,13 +134,19 @@ def ordered(weaker: Document, stronger: Document) -> Pair:
 
 
 def singles(document: Document) -> list[Document]:
-    """Every item by itself, with its share of the budget."""
-    shares = [Fraction(one.get("share", 1)) for one in document["release"]]
+    """Every item by itself, with its share of the budget and those of its copies."""
     (unit, budget), *more = document["budget"].items()
-    return [
-        document | {"release": [one], "budget": {unit: str(Fraction(budget) * share / sum(shares)), **dict(more)}}
-        for one, share in zip(document["release"], shares, strict=True)
-    ]
+    whole, asked = Fraction(0), list[tuple[Document, Document, Fraction]]()
+    for item_ in document["release"]:
+        share = Fraction(item_.get("share", 1))
+        whole += share
+        asked.append((item_, {key: one for key, one in item_.items() if key not in ("name", "share")}, share))
+    found = []
+    for item_, question, _ in asked:
+        own = sum(share for _, other, share in asked if other == question)
+        less = {unit: str(Fraction(budget) * own / whole), **dict(more)}
+        found.append(document | {"release": [item_], "budget": less})
+    return found
 
 
 # -- relations --------------------------------------------------------------------------------------
