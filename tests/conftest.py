@@ -62,6 +62,11 @@ class ByGroup(LoadScopeScheduling):
         return group_of(nodeid)
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:  # noqa: ARG001 - the hook's own parameters
+    """One process more than there are cores: a quarter of the time is waiting for browsers, services and clocks."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup:
     return ByGroup(config, log)
 

@@ -46,6 +46,8 @@ def test_every_room_has_its_place() -> None:
 
 def allowed(room: str, name: str) -> bool:
     """Whether a room may import a module when it runs."""
+    if name.split(".")[0] == "tetraodon_verify":
+        return room == "gate"
     if not name.startswith("tetraodon"):
         return True
     other = name.removeprefix("tetraodon").removeprefix(".").split(".")[0]

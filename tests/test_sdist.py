@@ -22,7 +22,7 @@ NEEDED = {
     "requirements.lock",
     ".ci/run",
 }
-FOLDERS = ("src", "tests", "docs", "scripts", "benchmarks", "reproduce")
+FOLDERS = ("src", "verifier", "tests", "docs", "scripts", "benchmarks", "reproduce")
 PATTERNS = ("*.py", "*.md", "*.j2", "*.css", "*.js", "data/**/*.*")
 
 

@@ -80,6 +80,8 @@ def demo(home: Path) -> Path:
 
 
 def test_the_command_is_there_and_the_readme_goes_on_as_printed(demo: Path) -> None:
+    [policy] = [block for block in BLOCK.finditer(README) if block["title"]]
+    (demo.parent / policy["title"]).write_text(policy["text"], encoding="utf-8")
     first = next(block for block in BLOCK.finditer(README) if block["language"] == "console")
     line, code, output = next(shown_commands(first["text"]))
     done = call("sh", "-c", f"{WAY} && {line}", cwd=demo.parent)

@@ -142,15 +142,19 @@ class TooMuchWork(TetraodonError):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A clause for `Fix:` that names the nearest known word, or lists them when nothing is near.
 
-    >>> did_you_mean("agee", ["age", "sex"])
-    "did you mean 'age'?"
+    Case counts for nothing, and of words about as near the one with the same first letter is meant.
+
+    >>> did_you_mean("means", ["kmeans", "mean"]), did_you_mean("male", ["Female", "Male"])
+    ("did you mean 'mean'?", "did you mean 'Male'?")
     >>> did_you_mean("q", ["age", "sex"])
     'use one of: age, sex'
     """
     names = [str(name) for name in known]
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    folded = word.casefold()
+    near = {name: difflib.SequenceMatcher(None, folded, name.casefold()).ratio() for name in names}
+    near = {name: ratio + 0.1 * (name[:1].casefold() == folded[:1]) for name, ratio in near.items() if ratio >= 0.6}
     if near:
-        return f"did you mean {near[0]!r}?"
+        return f"did you mean {max(near, key=lambda name: near[name])!r}?"
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return f"use one of: {shown}" if names else "there is none to choose from"
 

@@ -121,7 +121,7 @@ def test_the_time_that_was_used_is_forgotten() -> None:
 
 
 def test_long_work_leaves_places_for_quick_work(tmp_path: Path) -> None:
-    """Eight accounts whose work takes four seconds, one at a time: nobody else waits for two of them."""
+    """Five accounts whose work takes four seconds, one at a time: no other account waits for two of them."""
     lanes = [(Limits(0.5, 4096), 2), (Limits(60, 4096), 1)]
     planner, ended = Planner(str(tmp_path / "ledger.db"), lanes), list[str]()
 
@@ -129,7 +129,7 @@ def test_long_work_leaves_places_for_quick_work(tmp_path: Path) -> None:
         planner._computed(who, time.sleep, 4)
         ended.append(who)
 
-    threads = [threading.Thread(target=long, args=(f"a{number}",), daemon=True) for number in range(8)]
+    threads = [threading.Thread(target=long, args=(f"a{number}",), daemon=True) for number in range(5)]
     for thread in threads:
         thread.start()
     for number in range(5):

@@ -356,6 +356,8 @@ def _in_words(detail: ErrorDetails, path: KeyPath) -> PolicyError:
     if kind == "too_short" and detail["ctx"]["min_length"] == 1:
         return PolicyError("this list is empty", fix="write its values, or drop it")
     what, fix = _SHAPES.get(kind, ("this is not understood", "see the policy file reference"))
+    if kind in ("model_type", "dict_type") and last in _EXAMPLES:
+        fix = f"write it as in `{_EXAMPLES[last]}`"
     return PolicyError(what, fix=fix)
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from tetraodon.releases.plan import PlannedItem
 from tetraodon.releases.release import Release
 from tetraodon.releases.report import axis_of, value_column
 from tetraodon.report.picture import DrawnAxis
+
+if TYPE_CHECKING:
+    import pyarrow
 
 # -- column files -----------------------------------------------------------------------------------
 # Columns to Parquet and CSV files, whose cells no spreadsheet runs as formulas.
@@ -52,7 +55,7 @@ def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = T
     from pyarrow import parquet
 
     def table(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
-        made = [pyarrow.array(one, pyarrow.string() if one.dtype.kind == "O" else None) for one in columns.values()]
+        made = [_arrow(one) for one in columns.values()]
         fields = [pyarrow.field(name, one.type, nullable=False) for name, one in zip(columns, made, strict=True)]
         return pyarrow.table(made, pyarrow.schema(fields))
 
@@ -60,6 +63,30 @@ def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = T
     if csv:
         spelt = {harmless_cell(name): _spelt(column) for name, column in columns.items()}
         csv_files.write_csv(table(spelt), stem.with_name(f"{stem.name}.csv"))
+
+
+def _arrow(column: NDArray[Any]) -> pyarrow.Array:
+    """A column from its buffers: `pyarrow.array` would import pandas, which takes as long as the rest of a release."""
+    import pyarrow
+
+    match column.dtype.kind:
+        case "O":
+            texts = [str(text).encode() for text in column.tolist()]
+            ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+            parts = pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(texts))
+            return pyarrow.LargeStringArray.from_buffers(len(texts), *parts).cast(pyarrow.string())
+        case "b":
+            return _arrow(column.astype(np.int64)).cast(pyarrow.bool_())
+        case "M":
+            days = column.astype("datetime64[D]").astype(np.int32)
+            return pyarrow.Array.from_buffers(pyarrow.date32(), len(days), [None, pyarrow.py_buffer(days)])
+        case kind:
+            numbers, of = (
+                (column.astype(np.float64), pyarrow.float64())
+                if kind == "f"
+                else (column.astype(np.int64), pyarrow.int64())
+            )
+            return pyarrow.Array.from_buffers(of, len(numbers), [None, pyarrow.py_buffer(numbers)])
 
 
 def _spelt(column: NDArray[Any]) -> NDArray[Any]:
