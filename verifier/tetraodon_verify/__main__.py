@@ -42,7 +42,17 @@ class Result:
             self.unproved.append((what, str(error)))
         except Malformed as error:
             self.failed.append((what, str(error)))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError, MemoryError, OSError) as error:
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+            MemoryError,
+            OSError,
+        ) as error:
             self.failed.append((what, f"not as the format says ({type(error).__name__}: {str(error)[:60]})"))
         return None
 
@@ -63,7 +73,10 @@ def verify(folder: str | Path, key: str | None = None) -> Result:
     contents: dict[str, bytes] = {}
     result.claim("the files are those of the plan", lambda: check_files(sizes, manifest))
     result.claim("every file has the stated hash", lambda: check_hashes(folder, manifest, contents))
-    result.claim("the policy has the stated hash", lambda: need(canonical_hash(manifest["policy"]) == manifest["policy_sha256"], "it has not"))
+    result.claim(
+        "the policy has the stated hash",
+        lambda: need(canonical_hash(manifest["policy"]) == manifest["policy_sha256"], "it has not"),
+    )
     result.claim("signature", lambda: check_signature(folder, manifest, sizes, key))
     result.claim("the manifest agrees with itself", lambda: check_manifest(manifest))
     policy = result.claim("the policy is in its normal form", lambda: read_policy(manifest["policy"]))
@@ -73,11 +86,19 @@ def verify(folder: str | Path, key: str | None = None) -> Result:
     whole = plan["certificate"]
     for (item, measurements), query in zip(items, plan["queries"], strict=False):
         name = query["name"]
-        result.claim(f"certificate of {name}", lambda: check_certificate(query["certificate"], *price(policy, [(item, measurements)], query["certificate"].get("witness"))))
+        result.claim(
+            f"certificate of {name}",
+            lambda: check_certificate(
+                query["certificate"], *price(policy, [(item, measurements)], query["certificate"].get("witness"))
+            ),
+        )
     if plan.get("names"):
         result.unproved.append(("certificate of the whole release", "names above a threshold"))
     else:
-        result.claim("certificate of the whole release", lambda: check_certificate(whole, *price(policy, items, whole.get("witness"))))
+        result.claim(
+            "certificate of the whole release",
+            lambda: check_certificate(whole, *price(policy, items, whole.get("witness"))),
+        )
     answers = []
     for (item, _), query in zip(items, plan["queries"], strict=False):
         name = query["name"]
@@ -87,7 +108,9 @@ def verify(folder: str | Path, key: str | None = None) -> Result:
             result.claim(f"rows of {name}", answer.check_rows)
             result.claim(f"CSV of {name}", lambda: check_csv(answer, contents[f"answers/{name}.csv"], name))
             if f"answers/{name}.json" in contents:
-                result.claim(f"JSON-stat of {name}", lambda: check_json_stat(answer, contents[f"answers/{name}.json"], name))
+                result.claim(
+                    f"JSON-stat of {name}", lambda: check_json_stat(answer, contents[f"answers/{name}.json"], name)
+                )
     linear = []
     for answer in answers:
         try:
@@ -97,8 +120,12 @@ def verify(folder: str | Path, key: str | None = None) -> Result:
             result.unproved.append((f"estimates of {answer.query['name']}", str(error)))
     for where in dict.fromkeys(answer.item.item.get("where") for answer in linear):
         alike = [answer for answer in linear if answer.item.item.get("where") == where]
-        result.claim("estimates of " + ", ".join(answer.query["name"] for answer in alike), lambda: check_least_squares(alike))
-    result.unproved.append(("which whole counts were taken, and intervals", "rounding and quantiles of weighted sums are not computed"))
+        result.claim(
+            "estimates of " + ", ".join(answer.query["name"] for answer in alike), lambda: check_least_squares(alike)
+        )
+    result.unproved.append(
+        ("which whole counts were taken, and intervals", "rounding and quantiles of weighted sums are not computed")
+    )
     result.unproved.append(("stated errors", "not computed"))
     result.unproved.append(("pages: " + ", ".join(PAGES), "their words and pictures are not made again"))
     return result
@@ -113,9 +140,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def check_files(sizes: dict[str, int], manifest: dict[str, Any]) -> str:
-    names = [query["name"] for query in manifest["plan"]["queries"]] + [entry["name"] for entry in manifest["plan"].get("names", [])]
+    names = [query["name"] for query in manifest["plan"]["queries"]] + [
+        entry["name"] for entry in manifest["plan"].get("names", [])
+    ]
     need(all(re.fullmatch(r"[\w.-]{1,64}", name) for name in names) and len(set(names)) == len(names), "names of items")
-    wanted = {*PAGES, "release.json"} | {f"{room}/{name}.parquet" for name in names for room in ("answers", "measurements")}
+    wanted = {*PAGES, "release.json"} | {
+        f"{room}/{name}.parquet" for name in names for room in ("answers", "measurements")
+    }
     wanted |= {f"answers/{name}.csv" for name in names}
     there = set(sizes) - {"signature.json"}
     extra, lost = there - wanted - {f"answers/{name}.json" for name in names}, wanted - there
@@ -140,7 +171,10 @@ def check_signature(folder: Path, manifest: dict[str, Any], sizes: dict[str, int
     public, signature = (base64.b64decode(found[name], validate=True) for name in ("public_key", "signature"))
     fingerprint = hashlib.sha256(public).hexdigest()
     stated = {"tetraodon_signature": 1, "signs": "release.json", "algorithm": "Ed25519", "fingerprint": fingerprint}
-    need(all(found.get(name) == value for name, value in stated.items()) and len(found) == 6, "signature.json states something else")
+    need(
+        all(found.get(name) == value for name, value in stated.items()) and len(found) == 6,
+        "signature.json states something else",
+    )
     need(manifest["ledger"]["key"] == fingerprint, "the manifest states another key")
     need(signed(public, read_bytes(folder, "release.json"), signature), "the signature is wrong")
     if key is None:
@@ -156,7 +190,10 @@ def named_key(key: str) -> str:
     if re.fullmatch("[0-9a-f]{64}", text):
         return text
     data = base64.b64decode(re.sub("-----[A-Z ]+-----|\\s", "", text), validate=True)
-    need(len(data) == 32 or (len(data) == 44 and data[:12].hex() == "302a300506032b6570032100"), "the named key is no Ed25519 key")
+    need(
+        len(data) == 32 or (len(data) == 44 and data[:12].hex() == "302a300506032b6570032100"),
+        "the named key is no Ed25519 key",
+    )
     return hashlib.sha256(data[-32:]).hexdigest()
 
 
@@ -169,10 +206,16 @@ def check_manifest(manifest: dict[str, Any]) -> str:
     need(manifest["title"] == policy.get("title", policy["dataset"]), "the title is not that of the policy")
     need(exact(manifest["charged"]) >= 0 and exact(ledger["charged"]) == exact(manifest["charged"]), "charges differ")
     need(re.fullmatch(r"tetraodon \d+\.\d+\.\d+\S*( with .{1,200})?", manifest["software"]), "software of another name")
-    need(re.fullmatch("[0-9a-f]{64}", ledger["chain"]) and type(ledger["entry"]) is int and ledger["entry"] > 0, "the ledger's entry")
+    need(
+        re.fullmatch("[0-9a-f]{64}", ledger["chain"]) and type(ledger["entry"]) is int and ledger["entry"] > 0,
+        "the ledger's entry",
+    )
     need(ledger.get("population") == policy.get("population"), "populations differ")
     stated = exact(plan["certificate"]["epsilon_exact"])
-    need(plan["epsilon"] in (float(stated), plan["certificate"]["epsilon"]), "the plan's epsilon is not that of its certificate")
+    need(
+        plan["epsilon"] in (float(stated), plan["certificate"]["epsilon"]),
+        "the plan's epsilon is not that of its certificate",
+    )
     need(exact(ledger["asked"]) == stated, "the ledger was asked for another epsilon")
     need(exact(ledger["delta"]) == exact(plan["certificate"].get("delta", 0)), "the ledger has another delta")
     budget = policy["budget"]
@@ -191,8 +234,13 @@ def check_certificate(stated: dict[str, Any], found: Any, gaussian: bool) -> str
     lost, name = (exact(stated["rho_exact"]), "rho") if gaussian else (epsilon, "epsilon")
     need(found.lower <= found.upper, "this verifier contradicts itself")
     need(lost >= found.lower, f"{name} {float(lost):.6g} is stated, and {found.pair} loses {float(found.lower):.6g}")
-    need(not (found.exact and lost < found.upper), f"{name} {float(lost):.6g} is stated, and the worst step loses {float(found.upper):.6g}")
-    need(not stated["exact"] or found.lower == lost or not lost, "it is said to be exact, and the stated pair loses less")
+    need(
+        not (found.exact and lost < found.upper),
+        f"{name} {float(lost):.6g} is stated, and the worst step loses {float(found.upper):.6g}",
+    )
+    need(
+        not stated["exact"] or found.lower == lost or not lost, "it is said to be exact, and the stated pair loses less"
+    )
     if lost < found.upper:
         raise Unsupported(f"between {float(found.lower):.6g} and {float(found.upper):.6g}; {float(lost):.6g} is stated")
     if gaussian:
@@ -203,7 +251,10 @@ def check_certificate(stated: dict[str, Any], found: Any, gaussian: bool) -> str
 
 def read_answer(item: Any, query: dict[str, Any], contents: dict[str, bytes]) -> Answer:
     name = query["name"]
-    measured, rows = (read_parquet(contents[f"{room}/{name}.parquet"], f"{room}/{name}.parquet", 20_000_000) for room in ("measurements", "answers"))
+    measured, rows = (
+        read_parquet(contents[f"{room}/{name}.parquet"], f"{room}/{name}.parquet", 20_000_000)
+        for room in ("measurements", "answers")
+    )
     return Answer(item, query, measured, rows)
 
 
@@ -229,7 +280,9 @@ def csv_cell(value: Any) -> str:
 def check_json_stat(answer: Answer, data: bytes, name: str) -> str:
     found = read_json(data, name)
     measures = found["dimension"]["measure"]["category"]["index"]
-    wanted = [float(number) for row in zip(*(answer.rows[column] for column in measures), strict=True) for number in row]
+    wanted = [
+        float(number) for row in zip(*(answer.rows[column] for column in measures), strict=True) for number in row
+    ]
     need(measures == list(answer.rows)[-len(measures) :], "other measures than the answer has")
     need([float(number) for number in found["value"]] == wanted, "numbers differ from those of the answer")
     return f"{len(wanted)} numbers"
@@ -238,13 +291,19 @@ def check_json_stat(answer: Answer, data: bytes, name: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tetraodon-verify", description=__doc__)
     parser.add_argument("folder")
-    parser.add_argument("--key", help="the public key that must have signed it: its text, a file with it, or its fingerprint")
+    parser.add_argument(
+        "--key", help="the public key that must have signed it: its text, a file with it, or its fingerprint"
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 3 where anything is unproved")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     given = parser.parse_args(arguments)
     result = verify(given.folder, given.key)
     if given.json:
-        print(json.dumps({"holds": bool(result), "proved": result.proved, "unproved": result.unproved, "failed": result.failed}))
+        print(
+            json.dumps(
+                {"holds": bool(result), "proved": result.proved, "unproved": result.unproved, "failed": result.failed}
+            )
+        )
     else:
         for word, found in (("proved", result.proved), ("unproved", result.unproved), ("FAILED", result.failed)):
             for what, why in found:

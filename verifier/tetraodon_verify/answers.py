@@ -8,8 +8,21 @@ from typing import Any
 from tetraodon_verify.loss import Item, numbers
 from tetraodon_verify.policy import Malformed, Unsupported, exact
 
-COLUMN = {"count": "count", "histogram": "count", "cdf": "at_most", "ranges": "at_most", "rectangles": "count", "total": "total"}
-COLUMN |= {"mean": "mean", "proportion": "proportion", "ratio": "ratio", "variance": "variance", "covariance": "covariance"}
+COLUMN = {
+    "count": "count",
+    "histogram": "count",
+    "cdf": "at_most",
+    "ranges": "at_most",
+    "rectangles": "count",
+    "total": "total",
+}
+COLUMN |= {
+    "mean": "mean",
+    "proportion": "proportion",
+    "ratio": "ratio",
+    "variance": "variance",
+    "covariance": "covariance",
+}
 COLUMN |= {"standard deviation": "standard_deviation", "correlation": "correlation"}
 NEAR = 1e-6  # of the largest number at hand: how far estimates may be from solving their equations
 
@@ -35,7 +48,9 @@ def size(item: Item, axis: dict[str, Any]) -> int:
     return max(axis["bins"]) + 1 if axis.get("bins") else item.count(axis["attribute"])
 
 
-def along(item: Item, measured: dict[str, Any]) -> tuple[int, Callable[[list[float]], list[float]], Callable[[list[float]], list[float]]]:
+def along(
+    item: Item, measured: dict[str, Any]
+) -> tuple[int, Callable[[list[float]], list[float]], Callable[[list[float]], list[float]]]:
     """How many numbers a measurement has in a cell of `by`; what they are of counts along its attribute, and back."""
     counts = measured["counts"]
     kind, name = counts["kind"], counts.get("attribute")
@@ -68,11 +83,15 @@ def along(item: Item, measured: dict[str, Any]) -> tuple[int, Callable[[list[flo
         single, weights = numbers(counts["single"]), [numbers(row) for row in counts["rows"]]
 
         def sums(table: list[float]) -> list[float]:
-            return [a * b for a, b in zip(single, table, strict=True)] + [sum(map(float.__mul__, map(float, w), table)) for w in weights]
+            return [a * b for a, b in zip(single, table, strict=True)] + [
+                sum(map(float.__mul__, map(float, w), table)) for w in weights
+            ]
 
         def unsum(rows: list[float]) -> list[float]:
             n = len(single)
-            return [single[x] * rows[x] + sum(w[x] * r for w, r in zip(weights, rows[n:], strict=True)) for x in range(n)]
+            return [
+                single[x] * rows[x] + sum(w[x] * r for w, r in zip(weights, rows[n:], strict=True)) for x in range(n)
+            ]
 
         return len(single) + len(weights), sums, unsum
     if kind == "asked" and isinstance(item.item.get("ranges"), dict):
@@ -85,11 +104,17 @@ def along(item: Item, measured: dict[str, Any]) -> tuple[int, Callable[[list[flo
 class Answer:
     """One item: its measured numbers, its rows in Parquet, and what can be said of them."""
 
-    def __init__(self, item: Item, query: dict[str, Any], measured: dict[str, list[Any]], rows: dict[str, list[Any]]) -> None:
+    def __init__(
+        self, item: Item, query: dict[str, Any], measured: dict[str, list[Any]], rows: dict[str, list[Any]]
+    ) -> None:
         self.item, self.query, self.rows, self.kind = item, query, rows, kind_of(item.item)
         self.measured: list[list[int]] = [[] for _ in query["measurements"]]
         places = measured["measurement"]
-        if set(measured) != {"measurement", "value"} or places != sorted(places) or not set(places) <= set(range(len(self.measured))):
+        if (
+            set(measured) != {"measurement", "value"}
+            or places != sorted(places)
+            or not set(places) <= set(range(len(self.measured)))
+        ):
             raise Malformed("measurements are not in the order of the plan")
         for place, value in zip(places, measured["value"], strict=True):
             self.measured[place].append(value)
@@ -161,7 +186,9 @@ class Answer:
     def fits(self) -> list[tuple[dict[str, Any], list[float], list[float]]]:
         """For each measurement: what was measured, and what the estimates say it should be."""
         table = self.query["table"]
-        if self.kind not in ("histogram", "cdf", "ranges", "rectangles", "count") or isinstance(self.item.item.get("ranges"), dict):
+        if self.kind not in ("histogram", "cdf", "ranges", "rectangles", "count") or isinstance(
+            self.item.item.get("ranges"), dict
+        ):
             raise Unsupported(f"sums behind {self.kind}")
         found = []
         values = self.estimates()
@@ -242,7 +269,9 @@ def check_least_squares(answers: list[Answer]) -> str:
                 pieces = [back(rest[i : i + count]) for i in range(0, len(rest), count)]
                 if "attribute" in plan["counts"]:
                     axes.append((answer, {"attribute": plan["counts"]["attribute"]}))
-                carried.append((axes, [number for piece in pieces for number in piece], max(map(abs, back([1.0] * count)))))
+                carried.append(
+                    (axes, [number for piece in pieces for number in piece], max(map(abs, back([1.0] * count))))
+                )
             names += [axis[1]["attribute"] for axis in axes if isinstance(axis[1], dict)]
     return solve(answers, sorted(set(names)), carried, totals, top)
 
@@ -255,7 +284,9 @@ def solve(answers: list[Answer], names: list[str], carried: Any, totals: Any, to
     groups: list[set[str]] = []
     for i, (axes, _, _) in enumerate(carried):
         for _, axis in axes:
-            parts[i] |= {axis["attribute"]} if isinstance(axis, dict) else {name for part in axis for name in part.names}
+            parts[i] |= (
+                {axis["attribute"]} if isinstance(axis, dict) else {name for part in axis for name in part.names}
+            )
     exact_names = {axis["attribute"] for _, by in totals for axis in by}
     for part in [*parts, *({axis["attribute"] for axis in by} for _, by in totals)]:
         part = set(part)

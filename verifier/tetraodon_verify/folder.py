@@ -176,7 +176,9 @@ def parquet(data: bytes, limit: int) -> dict[str, list[Any]]:
             if column.get(3, 0) != 0:
                 raise Unsupported("could not read: columns that may be empty")
             if about[4] not in (0, 2):
-                raise Unsupported(f"could not read: {({1: 'snappy', 4: 'brotli', 5: 'lz4', 6: 'zstd', 7: 'lz4'}).get(about[4], 'compression')}")
+                raise Unsupported(
+                    f"could not read: {({1: 'snappy', 4: 'brotli', 5: 'lz4', 6: 'zstd', 7: 'lz4'}).get(about[4], 'compression')}"
+                )
             found = columns[column[4].decode()]
             place = about[9]
             while len(found) < rows and about[5] > 0:

@@ -1,8 +1,7 @@
 """A policy in its normal form, read again: the values of a record, which pairs of them are secret, and conditions."""
 
+import ast
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -10,6 +9,7 @@ from math import floor
 from typing import Any
 
 LISTED = 5_000_000  # codes of one attribute that may be listed
+Record = dict[str, int]
 
 
 class Unsupported(Exception):
@@ -23,15 +23,15 @@ class Malformed(Exception):
 def exact(value: Any) -> Fraction:
     """The number that a document states: a whole number, a decimal text or a quotient, of no absurd length."""
     text = repr(value) if isinstance(value, float) else str(value)
-    found = re.fullmatch(r"(-?\d{1,2000}(\.\d{0,2000})?)(?:[eE]([+-]?\d{1,3}))?(?:/(\d{1,2000}))?", text)
-    if isinstance(value, bool) or not found or (found[4] and not int(found[4])):
+    found = re.fullmatch(r"(-?\d{1,2000}(?:\.\d{0,2000})?)(?:[eE]([+-]?\d{1,3}))?(?:/(\d{1,2000}))?", text, re.ASCII)
+    if isinstance(value, bool) or not found or (found[3] and not int(found[3])):
         raise Malformed(f"no exact number: {text[:40]!r}")
-    return Fraction(found[1]) * Fraction(10) ** int(found[3] or 0) / int(found[4] or 1)
+    return Fraction(found[1]) * Fraction(10) ** int(found[2] or 0) / int(found[3] or 1)
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """The values of one attribute in their order; a code is a place in it. A missing value that stands apart is last."""
+    """The values of an attribute in their order; a code is a place in it. A missing value that stands apart is last."""
 
     name: str
     kind: str
@@ -46,18 +46,17 @@ class Attribute:
         return self.values + self.missing
 
     def number(self, code: int) -> Fraction:
-        """Integers and reals as they are, dates as days, categories as ranks."""
+        """Integers and reals as they are, days counted, the rank of a word."""
         return self.low + self.step * code
 
     def code(self, value: Any) -> int:
         """The code of a value as documents write it."""
         if value == "missing" and self.missing:
             return self.values
-        if self.words:
-            word = str(value).lower() if isinstance(value, bool) else value
-            if word in self.words:
-                return self.words.index(word)
-        elif self.kind in ("integer", "real", "date"):
+        word = str(value).lower() if isinstance(value, bool) else value
+        if word in self.words:
+            return self.words.index(word)
+        if not self.words:
             number = Fraction(date.fromisoformat(value).toordinal()) if self.kind == "date" else exact(value)
             code = (number - self.low) / self.step
             if code.denominator == 1 and 0 <= code < self.values:
@@ -65,45 +64,38 @@ class Attribute:
         raise Malformed(f"{str(value)[:40]!r} is no value of {self.name}")
 
     def value(self, code: int) -> Any:
-        """What answers hold for a code."""
-        if self.missing and code == self.values:
-            return "missing"
-        if self.kind == "boolean":
-            return bool(code)
-        if self.words:
-            return self.words[code]
+        """What an answer holds for a code."""
+        if code == self.values or self.words:
+            return "missing" if code == self.values else bool(code) if self.kind == "boolean" else self.words[code]
         number = self.number(code)
-        return {"integer": int, "real": float, "date": lambda day: date.fromordinal(int(day)).isoformat()}[self.kind](number)
+        if self.kind == "date":
+            return int(number) - date(1970, 1, 1).toordinal()
+        return int(number) if self.kind == "integer" else float(number)
 
 
-def leaves(branches: Any) -> Iterator[str]:
-    for branch in branches:
-        if isinstance(branch, str):
-            yield branch
-        else:
-            yield from leaves(branch[1])
+def leaves(branches: Any) -> list[str]:
+    return [leaf for one in branches for leaf in ([one] if isinstance(one, str) else leaves(one[1]))]
 
 
 def read_attribute(entry: dict[str, Any]) -> Attribute:
     name, missing = entry["name"], entry.get("missing") == "separate"
-    for kind in ("integer", "real", "date"):
-        if kind in entry:
-            low, high = (date.fromisoformat(end).toordinal() if kind == "date" else exact(end) for end in entry[kind])
-            step = exact(entry.get("step", 1))
-            count = (Fraction(high) - low) / step + 1
-            if step <= 0 or count < 1 or count.denominator != 1 or count > 10**18:
-                raise Malformed(f"attribute {name}: no range of values")
-            return Attribute(name, kind, int(count), missing, Fraction(low), step)
-    for kind in ("categories", "ordered", "tree", "boolean", "open"):
-        if kind in entry:
-            words = {"boolean": ("false", "true"), "open": ("",)}.get(kind) or tuple(leaves(entry[kind]))
-            return Attribute(name, kind, len(words), missing, words=words)
+    for kind in {"integer", "real", "date"} & set(entry):
+        ends = [Fraction(date.fromisoformat(end).toordinal()) if kind == "date" else exact(end) for end in entry[kind]]
+        step = exact(entry.get("step", 1))
+        count = (ends[1] - ends[0]) / step + 1 if step > 0 else Fraction(0)
+        if not 1 <= count <= 10**18 or count.denominator != 1:
+            raise Malformed(f"attribute {name}: no range of values")
+        return Attribute(name, kind, int(count), missing, ends[0], step)
+    for kind in {"categories", "ordered", "tree", "boolean", "open"} & set(entry):
+        fixed = {"boolean": ("false", "true"), "open": ("",)}
+        words = fixed[kind] if kind in fixed else tuple(leaves(entry[kind]))
+        return Attribute(name, kind, len(words), missing, words=words)
     raise Unsupported(f"attribute {name}")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The secret pairs of one attribute: two codes of one block that are at most `reach` apart, or of a list of pairs."""
+    """The secret pairs of an attribute: codes of one block that are at most `reach` apart, or listed pairs."""
 
     attribute: Attribute
     kind: str  # public, everything, within, share, blocks, pairs
@@ -112,28 +104,21 @@ class Rule:
     pairs: frozenset[tuple[int, int]] = frozenset()
 
     def furthest(self, code: int) -> int:
-        """The largest code, missing values apart, that a step leads to from this one, blocks and pairs apart."""
-        last = self.attribute.values - 1
-        if self.kind == "within":
-            return min(last, code + int(self.reach))
+        """The largest code, missing values, blocks and pairs apart, that a step leads to from this one."""
         if self.kind == "share":
-            most = self.attribute.number(code) * (1 + self.reach)
-            return min(last, floor((most - self.attribute.low) / self.attribute.step))
-        return last
+            most = (self.attribute.number(code) * (1 + self.reach) - self.attribute.low) / self.attribute.step
+            return min(self.attribute.values - 1, floor(most))
+        return min(
+            self.attribute.values - 1, code + int(self.reach) if self.kind == "within" else self.attribute.values
+        )
 
     def edge(self, x: int, y: int) -> bool:
         x, y = min(x, y), max(x, y)
-        if x == y or self.kind == "public":
-            return False
-        if self.kind == "pairs":
+        if x == y or self.kind in ("public", "pairs"):
             return (x, y) in self.pairs
         if self.kind == "blocks":
             return self.blocks[x] == self.blocks[y]
         return y <= self.furthest(x) or y == self.attribute.values
-
-    def borders(self) -> set[int]:
-        """Codes at which another block begins."""
-        return {code for code in range(1, len(self.blocks)) if self.blocks[code] != self.blocks[code - 1]}
 
 
 def read_rule(attribute: Attribute, form: Any) -> Rule:
@@ -144,42 +129,32 @@ def read_rule(attribute: Attribute, form: Any) -> Rule:
         if reach.endswith("%"):
             return Rule(attribute, "share", exact(reach[:-1].strip()) / 100)
         return Rule(attribute, "within", Fraction(floor(exact(reach) / attribute.step)))
-    if attribute.size > LISTED:
-        raise Unsupported(f"blocks or pairs of more than {LISTED} values")
+    if attribute.size > LISTED or not {"pairs", "blocks"} & set(form):
+        raise Unsupported(f"secrets of {attribute.name} of the form {sorted(form)}")
     if "pairs" in form:
-        pairs = {tuple(sorted(attribute.code(value) for value in pair)) for pair in form["pairs"]}
-        return Rule(attribute, "pairs", pairs=frozenset(pairs))  # type: ignore[arg-type]
-    if "blocks" in form:
-        blocks = [-1] * attribute.size
-        for number, codes in enumerate(read_groups(attribute, form["blocks"])):
-            for code in codes:
-                blocks[code] = number
-        if -1 in blocks:
-            raise Malformed(f"blocks of {attribute.name} leave a value out")
-        return Rule(attribute, "blocks", blocks=tuple(blocks))
-    raise Unsupported(f"secrets of the form {sorted(form)}")
-
-
-def read_groups(attribute: Attribute, groups: Any) -> Iterator[range | list[int]]:
-    """Groups of values, each [low, high] of numbers and dates or a list of values, as ranges and lists of codes."""
-    for group in groups:
-        values = [attribute.code(value) for value in group]
-        if attribute.words or len(group) != 2 or values[-1] == attribute.values:
-            yield values
-        else:
-            yield range(values[0], values[1] + 1)
+        pairs = [sorted(attribute.code(value) for value in pair) for pair in form["pairs"]]
+        return Rule(attribute, "pairs", pairs=frozenset((x, y) for x, y in pairs))
+    blocks = [-1] * attribute.size
+    for number, group in enumerate(form["blocks"]):
+        codes = [attribute.code(value) for value in group]
+        between = not attribute.words and len(codes) == 2 and codes[1] < attribute.values
+        for code in range(codes[0], codes[1] + 1) if between else codes:
+            blocks[code] = number
+    if -1 in blocks:
+        raise Malformed(f"blocks of {attribute.name} leave a value out")
+    return Rule(attribute, "blocks", blocks=tuple(blocks))
 
 
 @dataclass
 class Policy:
-    """What a policy promises: the attributes, by group the rules and how many attributes a step changes, and so on."""
+    """What a policy promises: who may differ how in one step. Groups have rules of their own, or none at all."""
 
     document: dict[str, Any]
     attributes: dict[str, Attribute]
     rules: dict[str, Rule]
     at_most: int
     presence: bool  # whether it is a secret
-    joint: tuple[tuple[str, ...], str, Fraction] | None = None  # attributes, metric, reach
+    joint: tuple[list[str], str, Fraction] | None = None  # attributes, metric, reach
     groups: list[tuple[str, int, dict[str, Rule] | None, int]] = field(default_factory=list)
     rows: int = 1
 
@@ -191,299 +166,199 @@ class Policy:
 
 def read_policy(document: dict[str, Any]) -> Policy:
     attributes = {entry["name"]: read_attribute(entry) for entry in document["attributes"]}
-    secrets, together = document["secrets"], document.get("together", "all at once")
-    if secrets == "none but presence":
-        secrets = dict.fromkeys(attributes, "public")
+    secrets, together, joint = document["secrets"], document["together"], None
     if "table" in secrets and "table" not in attributes:
         raise Unsupported("a share of the whole table as a secret")
-    joint = None
     if isinstance(together, dict) and "over" in together:
-        over = tuple(together["over"])
         if "metric" not in together:
             raise Unsupported("blocks of cells")
-        joint = (over, together["metric"], exact(together["within"]))
-        secrets = {**secrets, **dict.fromkeys(over, "everything")}
-    rules = read_rules(attributes, secrets)
-    policy = Policy(document, attributes, rules, read_at_most(together, len(rules)), document["presence"] == "secret", joint)
-    groups = document.get("groups")
-    if groups:
-        by = attributes[groups["by"]]
+        joint = (together["over"], together["metric"], exact(together["within"]))
+
+    def rules_of(secrets: Any) -> dict[str, Rule]:
+        return {name: read_rule(attribute, secrets.get(name, "everything")) for name, attribute in attributes.items()}
+
+    def most_of(together: Any) -> int:
+        if isinstance(together, dict):
+            return int(exact(together.get("at most", len(attributes))))
+        return {"one attribute at a time": 1, "all at once": len(attributes)}[together]
+
+    policy = Policy(document, attributes, rules_of(secrets), most_of(together), document["presence"] == "secret", joint)
+    if "groups" in document:
+        by, rules = attributes[document["groups"]["by"]], document["groups"]["rules"]
+        own = {by.code(value) if by.words else by.code(str(value)): rule for value, rule in rules.items()}
         for code in range(by.values):
-            rule = groups["rules"].get(by.value(code)) if by.words else groups["rules"].get(str(by.value(code)))
+            rule = own.get(code, {})
             if rule == "none":
                 policy.groups.append((by.name, code, None, 0))
-            elif rule is None:
-                policy.groups.append((by.name, code, rules, policy.at_most))
-            else:
-                changed = read_rules(attributes, rule.get("secrets", secrets))
-                policy.groups.append((by.name, code, changed, read_at_most(rule.get("together", together), len(rules))))
+                continue
+            changed = rules_of(rule["secrets"]) if "secrets" in rule else policy.rules
+            policy.groups.append((by.name, code, changed, most_of(rule.get("together", together))))
     people = document.get("individuals", "one row each")
     if people != "one row each":
-        policy.rows = int(exact(people.get("at most", people.get("secret"))))
-        policy.presence = True
+        policy.rows, policy.presence = int(exact(people.get("at most", people.get("secret")))), True
     return policy
 
 
-def read_rules(attributes: dict[str, Attribute], secrets: dict[str, Any]) -> dict[str, Rule]:
-    return {name: read_rule(attribute, secrets.get(name, "everything")) for name, attribute in attributes.items()}
-
-
-def read_at_most(together: Any, attributes: int) -> int:
-    if isinstance(together, dict) and "at most" in together:
-        return int(exact(together["at most"]))
-    return 1 if together == "one attribute at a time" else attributes
-
-
-# Conditions: a tree of "and", "or", "not" over atoms. An atom looks at one attribute or more and is true, false or
-# unknown (None); where it looks at one, it is constant on segments of codes, which is what a loss is computed from.
-
-TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d{1,3})?)|'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"|([^\W\d]\w*)|(<>|<=|>=|!=|[-+*/()=<>,]))")
-Value = Fraction | str | bool | None
-Record = dict[str, int]
-Expression = tuple[Callable[[Record], Any], frozenset[str]]
+NUMBER, WORDS, SIGN = r"\d+\.?\d*(?:[eE][+-]?\d{1,3})?", r"'(?:[^']|'')*'", r"<>|<=|>=|!=|[-+*/()=<>,]"
+TOKEN = re.compile(rf'\s*(?:({NUMBER})|({WORDS})|("(?:[^"]|"")*")|([^\W\d]\w*)|({SIGN}))\s*')
 
 
 class Condition:
-    """A condition of a policy file, parsed: where it holds, and at which codes of an attribute it may change."""
+    """A condition of a policy file. It becomes an expression of Python, in which names stand for what it names."""
 
     def __init__(self, text: str, attributes: dict[str, Attribute]) -> None:
-        self.attributes, self.tokens, self.place, self.atoms = attributes, [], 0, []
-        position, text = 0, text.strip()
-        if len(text) > 100_000:
-            raise Unsupported("a condition of more than 100,000 characters")
-        while position < len(text):
-            found = TOKEN.match(text, position)
-            if not found:
-                raise Unsupported(f"conditions with {text[position : position + 1]!r}")
-            self.tokens.append((found.lastindex, found[found.lastindex or 0]))
-            position = found.end()
-        self.tree, self.names = self.either()
-        if self.place < len(self.tokens):
-            raise Unsupported(f"conditions with {self.tokens[self.place][1]!r}")
-        self.names = frozenset(self.names)
+        self.meant: dict[str, Any] = {}
+        self.attributes = attributes
+        try:
+            self.tree = ast.parse(self.translate(text[:100_000]), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise Unsupported(f"conditions like {text[:60]!r}") from None
+        self.names = self.named(self.tree)
+
+    def translate(self, text: str) -> str:
+        said, place, betweens, lists, depth = [], 0, [], [], 0
+        while place < len(text):
+            token = TOKEN.match(text, place)
+            if not token:
+                raise Unsupported(f"conditions with {text[place : place + 10]!r}")
+            number, words, quoted, name, sign = token.groups()
+            place, word = token.end(), (name or "").lower()
+            if betweens and betweens[-1] == (depth, True) and (word in ("and", "or") or sign == ")"):
+                said.append("]")
+                betweens.pop()
+            if word == "between":
+                said.append("in [")
+                betweens.append((depth, False))
+            elif word == "and" and betweens and betweens[-1] == (depth, False):
+                said.append(",")
+                betweens[-1] = (depth, True)
+            elif word in ("and", "or", "not", "in", "is"):
+                said.append(word)
+            elif word in ("null", "missing", "true", "false"):
+                said.append({"true": "True", "false": "False"}.get(word, "None"))
+            elif sign:
+                depth += {"(": 1, ")": -1}.get(sign, 0)
+                if sign == "(" and said and said[-1] == "in":
+                    lists.append(depth)
+                elif sign == ")" and lists and lists[-1] == depth + 1:
+                    lists.pop()
+                    said.append(",")
+                said.append({"=": "==", "<>": "!="}.get(sign, sign))
+            elif not (word == "date" and text[place : place + 1] == "'"):
+                self.meant[f"n{len(self.meant)}"] = self.meaning(number, words, quoted, name)
+                said.append(f"n{len(self.meant) - 1}")
+        return " ".join(said) + "]" * len(betweens)
+
+    def meaning(self, number: str, words: str, quoted: str, name: str) -> Any:
+        if number or words:
+            return exact(number) if number else words[1:-1].replace("''", "'")
+        name = quoted[1:-1].replace('""', '"') if quoted else name
+        alike = [known for known in self.attributes if known.lower() == name.lower()]
+        if name not in self.attributes and len(alike) != 1:
+            raise Unsupported(f"conditions with {name!r}")
+        return self.attributes[name if name in self.attributes else alike[0]]
+
+    def named(self, tree: ast.AST) -> frozenset[str]:
+        meant = [self.meant.get(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        return frozenset(one.name for one in meant if isinstance(one, Attribute))
 
     def holds(self, record: Record) -> bool:
-        return self.tree(record) is True
+        return self.value(self.tree, record) is True
+
+    def value(self, node: Any, record: Record, kin: Attribute | None = None) -> Any:
+        """What a part of the condition is for a record: true, false, a number, or None for unknown."""
+        if isinstance(node, ast.BoolOp):
+            said = [self.value(part, record) for part in node.values]
+            one = isinstance(node.op, ast.Or)
+            return one if one in said else None if None in said else not one
+        if isinstance(node, ast.UnaryOp):
+            value = self.value(node.operand, record)
+            return None if value is None else not value if isinstance(node.op, ast.Not) else -value
+        if isinstance(node, ast.Constant) and node.value in (True, False, None):
+            return node.value
+        if isinstance(node, ast.Name):
+            meant = self.meant[node.id]
+            if isinstance(meant, Attribute):
+                code = record[meant.name]
+                return None if code == meant.values else bool(code) if meant.kind == "boolean" else meant.number(code)
+            if isinstance(meant, str):
+                if kin is None or not (kin.words or kin.kind == "date"):
+                    raise Unsupported("conditions that compare words with anything but an attribute of words or days")
+                return Fraction(kin.code(meant) if kin.words else date.fromisoformat(meant).toordinal())
+            return meant
+        if isinstance(node, ast.BinOp):
+            a, b = self.value(node.left, record), self.value(node.right, record)
+            if a is None or b is None or (isinstance(node.op, ast.Div) and b == 0):
+                return None
+            done = {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b, ast.Div: a / (b or 1)}
+            return done[type(node.op)]
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return self.compare(type(node.ops[0]), node.left, node.comparators[0], record)
+        raise Unsupported("conditions of this form")
+
+    def compare(self, sign: Any, left: Any, right: Any, record: Record) -> bool | None:
+        meant = [self.meant.get(node.id) for node in (left, right) if isinstance(node, ast.Name)]
+        kin = next((one for one in meant if isinstance(one, Attribute)), None)
+        a = self.value(left, record, kin)
+        if isinstance(right, ast.List | ast.Tuple):
+            b = [self.value(one, record, kin) for one in right.elts]
+            if isinstance(right, ast.List):
+                said = None if None in (a, *b) else b[0] <= a <= b[1]
+            else:
+                said = None if a is None else True if a in b else None if None in b else False
+            return said if sign is ast.In or said is None else not said
+        b = self.value(right, record, kin)
+        if sign in (ast.Is, ast.IsNot):
+            return (a is b) is (sign is ast.Is)
+        if (
+            kin
+            and kin.words
+            and (
+                kin.kind != "ordered"
+                and sign not in (ast.Eq, ast.NotEq)
+                or len(self.named(left) | self.named(right)) > 1
+            )
+        ):
+            raise Unsupported(f"an order among the values of {kin.name}, or with those of another attribute")
+        if a is None or b is None:
+            return None
+        if sign in (ast.Eq, ast.NotEq):
+            return (a == b) is (sign is ast.Eq)
+        return {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}[sign]
 
     def segments(self, name: str) -> set[int]:
-        """Codes of the attribute at which some part of the condition begins to say something else."""
-        borders: set[int] = set()
-        attribute = self.attributes[name]
-        for test, names, cuts in self.atoms:
-            if name not in names:
+        """Codes of the attribute at which some comparison begins to say something else."""
+        attribute, borders = self.attributes[name], set()
+        for node in ast.walk(self.tree):
+            names = self.named(node)
+            if (
+                not isinstance(node, ast.Compare)
+                and not (isinstance(node, ast.Name) and node is self.tree)
+                or name not in names
+            ):
                 continue
-            if cuts is not None:
-                borders.update(cuts)
+            simple = (
+                isinstance(node, ast.Compare)
+                and isinstance(node.left, ast.Name)
+                and not self.named(node.comparators[0])
+            )
+            if simple and not attribute.words and not isinstance(node.ops[0], ast.Is | ast.IsNot):
+                right = node.comparators[0]
+                for one in getattr(right, "elts", [right]):
+                    place = (self.value(one, {}, attribute) - attribute.low) / attribute.step
+                    borders |= {floor(place), floor(place) + 1, -floor(-place)}
             elif attribute.size > 100_000:
                 raise Unsupported("conditions that compute with an attribute of more than 100,000 values")
             elif len(names) > 1:
-                borders.update(range(1, attribute.size))
+                borders.update(range(attribute.size))
             else:
-                said = [test({name: code}) for code in range(attribute.size)]
-                borders.update(code for code in range(1, len(said)) if said[code] is not said[code - 1])
-        return borders
-
-    def word(self, *words: str) -> bool:
-        """Whether the next token is one of these words or signs; if so it is taken."""
-        if self.place < len(self.tokens):
-            kind, text = self.tokens[self.place]
-            if kind in (4, 5) and text.lower() in words:
-                self.place += 1
-                return True
-        return False
-
-    def need(self, word: str) -> None:
-        if not self.word(word):
-            raise Unsupported(f"conditions written like this: no {word!r} where one is expected")
-
-    def either(self) -> Expression:
-        found = self.both()
-        while self.word("or"):
-            found = self.join(found, self.both(), True)
-        return found
-
-    def both(self) -> Expression:
-        found = self.negated()
-        while self.word("and"):
-            found = self.join(found, self.negated(), False)
-        return found
-
-    def join(self, left: Expression, right: Expression, one: bool) -> Expression:
-        def test(record: Record) -> bool | None:
-            a, b = left[0](record), right[0](record)
-            return one if a is one or b is one else None if a is None or b is None else not one
-
-        return test, left[1] | right[1]
-
-    def negated(self) -> Expression:
-        if self.word("not"):
-            inner, names = self.negated()
-            return (lambda record: None if (said := inner(record)) is None else not said), names
-        return self.compared()
-
-    def compared(self) -> Expression:
-        start = self.place
-        if self.word("("):  # either a condition in brackets or a number
-            try:
-                found = self.either()
-                self.need(")")
-                following = self.tokens[self.place][1].lower() if self.place < len(self.tokens) else ""
-                if following not in ("=", "<>", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "between", "in", "is"):
-                    return found
-            except Unsupported:
-                pass
-            self.place = start
-        left = self.sum()
-        for sign in ("=", "<>", "!=", "<=", ">=", "<", ">"):
-            if self.word(sign):
-                return self.atom(sign, left, [self.sum()])
-        if self.word("is"):
-            wanted = not self.word("not")
-            if self.word("null", "missing"):
-                found = self.atom("missing", left, [])
-            elif self.word("true"):
-                found = self.atom("true", left, [])
-            elif self.word("false"):
-                found = self.atom("false", left, [])
-            else:
-                raise Unsupported("conditions with `is` and other words")
-            return found if wanted else ((lambda record: not found[0](record)), found[1])
-        wanted = not self.word("not")
-        if self.word("between"):
-            low = self.sum()
-            self.need("and")
-            found = self.join(self.atom(">=", left, [low]), self.atom("<=", left, [self.sum()]), False)
-        elif self.word("in"):
-            self.need("(")
-            among = [self.sum()]
-            while self.word(","):
-                among.append(self.sum())
-            self.need(")")
-            found = self.atom("=", left, among)
-        elif wanted:
-            return self.atom("holds", left, [])
-        else:
-            raise Unsupported("conditions with `not` after a value")
-        return found if wanted else ((lambda record: None if (said := found[0](record)) is None else not said), found[1])
-
-    def atom(self, sign: str, left: Expression, right: list[Expression]) -> Expression:
-        names = frozenset().union(left[1], *(other[1] for other in right))
-        attribute = self.attributes[next(iter(names))] if len(names) == 1 else None
-
-        def read(value: Any, kin: Any) -> Any:
-            """A word beside an attribute of words or days is a value of it."""
-            if attribute is not None and isinstance(value, str) and not isinstance(kin, str):
-                return attribute.number(attribute.code(value)) if attribute.kind == "date" else value
-            return value
-
-        def test(record: Record) -> bool | None:
-            value = left[0](record)
-            if sign in ("missing", "true", "false"):
-                return value is None if sign == "missing" else value is (sign == "true")
-            if sign == "holds":
-                if value is not None and not isinstance(value, bool):
-                    raise Unsupported("conditions with a value where a comparison is expected")
-                return value
-            unknown = value is None
-            for other in right:
-                compared = other[0](record)
-                if value is None or compared is None:
-                    unknown = True
-                    continue
-                a, b = read(value, compared), read(compared, value)
-                if attribute is not None and attribute.words and sign not in ("=", "<>", "!="):
-                    if attribute.kind != "ordered":
-                        raise Unsupported(f"an order among the values of {attribute.name}")
-                    a, b = Fraction(attribute.code(a)), Fraction(attribute.code(b))
-                if type(a) is not type(b):
-                    raise Unsupported("conditions that compare values of two kinds")
-                if {"=": a == b, "<>": a != b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]:
-                    return True
-            return None if unknown else False
-
-        cuts = None
-        if attribute is not None and not attribute.words and left in self.bare and all(not other[1] for other in right):
-            cuts = {attribute.values} if attribute.missing else set()
-            if sign not in ("missing", "holds", "true", "false"):
-                for other in right:
-                    place = (Fraction(read(other[0]({}), Fraction(0))) - attribute.low) / attribute.step
-                    cuts |= {cut for cut in (floor(place), floor(place) + 1, -floor(-place)) if 0 < cut < attribute.size}
-        self.atoms.append((test, names, cuts))
-        return test, names
-
-    @property
-    def bare(self) -> list[Expression]:
-        return self.__dict__.setdefault("_bare", [])
-
-    def sum(self) -> Expression:
-        found = self.product()
-        while True:
-            sign = "+" if self.word("+") else "-" if self.word("-") else ""
-            if not sign:
-                return found
-            found = self.compute(sign, found, self.product())
-
-    def product(self) -> Expression:
-        found = self.single()
-        while True:
-            sign = "*" if self.word("*") else "/" if self.word("/") else ""
-            if not sign:
-                return found
-            found = self.compute(sign, found, self.single())
-
-    def compute(self, sign: str, left: Expression, right: Expression) -> Expression:
-        def value(record: Record) -> Value:
-            a, b = left[0](record), right[0](record)
-            if a is None or b is None or (sign == "/" and b == 0):
-                return None
-            if not (isinstance(a, Fraction) and isinstance(b, Fraction)):
-                raise Unsupported("conditions that compute with words or days")
-            return {"+": a + b, "-": a - b, "*": a * b, "/": a / (b or 1)}[sign]
-
-        return value, left[1] | right[1]
-
-    def single(self) -> Expression:
-        if self.word("-"):
-            return self.compute("-", (lambda _: Fraction(0), frozenset()), self.single())
-        if self.word("("):
-            found = self.sum()
-            self.need(")")
-            return found
-        if self.place >= len(self.tokens):
-            raise Unsupported("conditions that end early")
-        kind, text = self.tokens[self.place]
-        following = self.tokens[self.place + 1] if self.place + 1 < len(self.tokens) else (0, "")
-        self.place += 1
-        if kind == 1:
-            number = exact(text)
-            return (lambda _: number), frozenset()
-        if kind == 2:
-            word = text.replace("''", "'")
-            return (lambda _: word), frozenset()
-        if kind == 4 and text.lower() in ("true", "false"):
-            truth = text.lower() == "true"
-            return (lambda _: truth), frozenset()
-        if kind == 4 and text.lower() == "date" and following[0] == 2:
-            return self.single()
-        name = text.replace('""', '"') if kind == 3 else text
-        alike = [known for known in self.attributes if known.lower() == name.lower()]
-        name = name if name in self.attributes else alike[0] if len(alike) == 1 else name
-        if kind not in (3, 4) or name not in self.attributes or following[1] == "(":
-            raise Unsupported(f"conditions with {text!r}")
-        attribute = self.attributes[name]
-
-        def value(record: Record) -> Value:
-            code = record[name]
-            if attribute.missing and code == attribute.values:
-                return None
-            if attribute.words:
-                return bool(code) if attribute.kind == "boolean" else attribute.words[code]
-            return attribute.number(code)
-
-        self.bare.append((value, frozenset({name})))
-        return self.bare[-1]
-
-
-def last_of(codes: list[int], code: int) -> int:
-    """The number of the segment, of those that begin at `codes`, that a code is in."""
-    return bisect_right(codes, code) - 1
+                said = [self.value(node, {name: code}) for code in range(attribute.size)]
+                borders.update(code for code in range(1, attribute.size) if said[code] is not said[code - 1])
+        if attribute.missing:
+            borders.add(attribute.values)
+        if (
+            any(isinstance(node, ast.Name) and self.meant[node.id] == attribute for node in ast.walk(self.tree))
+            and attribute.kind == "boolean"
+        ):
+            borders.add(1)
+        return {border for border in borders if 0 < border < attribute.size}
