@@ -209,6 +209,8 @@ def _times(chosen: Chosen, factor: Fraction) -> Chosen:
 # -- best proposal ----------------------------------------------------------------------------------
 
 
+PLANNED_LIMIT = 10**9
+"""Cells of a table that are planned: nothing lists them. A release holds no more than `ANSWER_LIMIT`."""
 Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
 """Proposals with what each loses at a scale of one, and whether others were left out as too long."""
 
@@ -230,7 +232,10 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
         if strategy.made_for not in (None, limit.noise):
             continue
         strategy, inside = replace(strategy, noise=limit.noise), strategy.inside(policy.domain)
-        if any(query.size(inside) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
+        most = PLANNED_LIMIT if strategy.mechanism.each_cell else ANSWER_LIMIT
+        longest = max(split.size(inside) for split in strategy.table) if strategy.table else 0
+        sizes = [query.size(inside) for query in (*strategy.noisy, *strategy.exact)]
+        if max(sizes, default=0) > most or longest > ANSWER_LIMIT:
             too_long = True
             continue
         try:
