@@ -27,6 +27,8 @@ from typing import Any, TypeAlias
 import tetraodon as td
 
 Document: TypeAlias = dict[str, Any]
+Errors: TypeAlias = dict[str, tuple[float, float]]
+"""The error of every item of a plan, and alone with its share."""
 TOLERANCE = 1.01
 """What an error may be of what it is compared with."""
 CATEGORIES = {"c": 4, "d": 2}
@@ -291,13 +293,13 @@ class Planner:
     slowest: float = 0.0
     slowest_policy: str = ""
 
-    def errors(self, document: Document) -> dict[str, float] | None:
-        """The expected error of every item, or None where the policy is refused."""
+    def errors(self, document: Document) -> Errors | None:
+        """The expected error of every item, and its error alone; None where the policy is refused."""
         start = time.process_time()
         try:
             law = document.get("noise")
             found = td.plan({key: one for key, one in document.items() if key != "noise"}, noise=law)
-            errors = {one.name: one.expected_error for one in found}
+            errors: Errors | None = {one.name: (one.expected_error, one.alone_error) for one in found}
         except td.errors.TetraodonError:
             errors = None
         taken = time.process_time() - start
@@ -314,28 +316,26 @@ def compared(relation: str, pair: Pair, planner: Planner) -> Violation | None:
     found = planner.errors(pair.first)
     if found is None:
         return Violation(relation, math.inf, "refused", pair)
-    ratios = {one: ratio(found[one], bound[other]) for one, other in pair.bounds}
-    what = "; ".join(f"{one} {found[one]:.4g} for {bound[other]:.4g}" for one, other in pair.bounds)
-    worst = max(ratios.values())
+    worst = max(ratio(found[one][0], bound[other][0]) for one, other in pair.bounds)
+    what = "; ".join(f"{one} {found[one][0]:.4g} for {bound[other][0]:.4g}" for one, other in pair.bounds)
     if pair.together and worst > TOLERANCE:
-        worst = objective_ratio(pair.first, found, bound, planner)
+        worst = objective_ratio(pair.first, found, bound)
     return Violation(relation, worst, what, pair) if worst > TOLERANCE else None
 
 
-def objective_ratio(document: Document, found: dict[str, float], other: dict[str, float], planner: Planner) -> float:
-    """By what a plan errs more than the errors of an `other` one, in the objective of the first policy.
+def objective_ratio(document: Document, found: Errors, other: Errors) -> float:
+    """By what a plan errs more than an `other` one, in the objective of the first policy.
 
     0 where the other plan lets an item err more than alone, so that it is none to choose.
     """
     total_found = total_other = 0.0
-    for single in singles(document):
-        (asked,) = single["release"]
-        alone_ = (planner.errors(single) or {}).get(asked["name"], math.inf)
+    for asked in document["release"]:
         share, name = float(Fraction(asked.get("share", 1))), asked["name"]
-        if ratio(other[name], alone_) > TOLERANCE:
+        (error, alone_), (bound, also) = found[name], other[name]
+        if ratio(bound, min(alone_, also)) > TOLERANCE:
             return 0.0
-        total_found += share * ratio(found[name], alone_) ** 2
-        total_other += share * ratio(other[name], alone_) ** 2
+        total_found += share * ratio(error, min(alone_, also)) ** 2
+        total_other += share * ratio(bound, min(alone_, also)) ** 2
     return ratio(math.sqrt(total_found), math.sqrt(total_other))
 
 

@@ -32,7 +32,7 @@ from tetraodon.noise.discrete import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, NamesItem, Policy
-from tetraodon.query.linear import Measurement
+from tetraodon.query.linear import ANSWER_LIMIT, Measurement
 from tetraodon.releases.proposals import (
     COPY,
     Chosen,
@@ -82,6 +82,12 @@ class PlannedItem:
     def mechanism(self) -> str:
         """The word for how it is answered, as documents have it."""
         return self.strategy.mechanism.name
+
+    @property
+    def too_long(self) -> bool:
+        """Whether it can be planned, but not released: a release would hold too many numbers."""
+        inside = self.strategy.inside(self.policy.domain)
+        return any(one.query.size(inside) > ANSWER_LIMIT for one in self.strategy.stated(self.scale))
 
     @property
     def compared_error(self) -> float:

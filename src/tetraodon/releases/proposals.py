@@ -209,6 +209,8 @@ def _times(chosen: Chosen, factor: Fraction) -> Chosen:
 # -- best proposal ----------------------------------------------------------------------------------
 
 
+PLANNED_LIMIT = 10**9
+"""Cells of a table that are planned: nothing lists them. A release holds no more than `ANSWER_LIMIT`."""
 Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
 """Proposals with what each loses at a scale of one, and whether others were left out as too long."""
 
@@ -230,7 +232,10 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
         if strategy.made_for not in (None, limit.noise):
             continue
         strategy, inside = replace(strategy, noise=limit.noise), strategy.inside(policy.domain)
-        if any(query.size(inside) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
+        most = PLANNED_LIMIT if strategy.mechanism.each_cell else ANSWER_LIMIT
+        longest = max(split.size(inside) for split in strategy.table) if strategy.table else 0
+        sizes = [query.size(inside) for query in (*strategy.noisy, *strategy.exact)]
+        if max(sizes, default=0) > most or longest > ANSWER_LIMIT:
             too_long = True
             continue
         try:
@@ -560,9 +565,7 @@ def _joint(
         return after
 
     yield with_tables([(replace(at.strategy, mechanism=MARGINS), at.scale) for at in before], times=Fraction(1))
-    steps = _steps(policy, [at.strategy for at in before])
-    if steps is None:
-        return
+    steps = [_steps(one, [at.strategy for at in before]) for one in (policy, policy.plain())]
     allowed = limit.lost(policy, [chosen[place] for place in group]) if others else limit.amount
     parts = [table_parts(at) for at in before]
     alone, smooth = ([errors[place] for place in group] for errors in (objective.alone, objective.smooth))
@@ -572,16 +575,20 @@ def _joint(
     unit = float(limit.amount / rows) ** 2 / 2 if limit.pure else 2 * float(limit.amount / rows**2)
     bounds = [p.cells * e**2 * unit for p, e in zip(parts, smooth, strict=True)]
     start = [-math.log(at.scale) if limit.pure else -2 * math.log(at.scale) for at in before]
-    for _ in range(TIGHTER):
-        search = TableSearch(parts, weights, steps, bounds)
-        found = _searched(search, before, start, policy, limit, weighed=not others)
-        after = with_tables(found, times=limit.lost(policy, found) / allowed)
-        errors = _errors(after, items, policy)
-        yield after
-        if objective.allows(errors):
-            return
-        worse = [max(1.0, errors[place] / e * TIGHTEN) ** 2 for place, e in zip(group, alone, strict=True)]
-        bounds = [bound / much if much > TIGHTEN**2 else bound for bound, much in zip(bounds, worse, strict=True)]
+    # what is found for plain differential privacy is a candidate, too
+    for those in steps if steps[0] != steps[1] else steps[:1]:
+        tight = bounds
+        for _ in range(TIGHTER if those else 0):
+            found = _searched(
+                TableSearch(parts, weights, those or (), tight), before, start, policy, limit, weighed=not others
+            )
+            after = with_tables(found, times=limit.lost(policy, found) / allowed)
+            errors = _errors(after, items, policy)
+            yield after
+            if objective.allows(errors):
+                break
+            missed = [errors[place] / e for place, e in zip(group, alone, strict=True)]
+            tight = [one / (by * TIGHTEN) ** 2 if by > 1 else one for one, by in zip(tight, missed, strict=True)]
 
 
 TIGHTEN = 1.002
