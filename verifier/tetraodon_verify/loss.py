@@ -197,7 +197,7 @@ class Component:
         reach = int(rule.reach) if rule.kind == "within" else size
         even = rule.kind != "share" and not any(len(changes(term.cells.get(name))) > 400 for term in on)
         period = lcm(*(term.curve.period for term in on if term.curve and term.curve.name == name)) if even else 0
-        every = range(size) if mode == "line" and rule.kind == "within" or rule.kind == "share" else range(0)
+        every = range(size) if (mode == "line" and rule.kind == "within") or rule.kind == "share" else range(0)
         if rule.kind == "pairs":
             yield from rule.pairs
         elif mode == "all":
@@ -405,7 +405,9 @@ class Item:
         if attribute.kind not in ("integer", "real", "boolean"):
             raise Unsupported(f"sums of {attribute.kind} values")
         low, step = attribute.low / unit, attribute.step / unit
-        low = -step * (attribute.values - 1) / 2 if middle else low
+        if middle:
+            codes = [code for part in self.segments(name) for code in part[:2] if code < attribute.values]
+            low = -step * Fraction(codes[0] + codes[-1], 2)
         whole = (int(low), int(step)) if low.denominator == step.denominator == 1 else (low, step)
         return "affine", lambda code: 0 if code == attribute.values else whole[0] + whole[1] * code
 
@@ -599,9 +601,8 @@ def boxes(policy: Policy) -> tuple[list[dict[str, Rule]], bool]:
             corners.append((a, b))
     every = len(corners) // 150 + 1  # of many corners, boxes that hold several
     kept = [(corners[i][0], corners[i : i + every][-1][1]) for i in range(0, len(corners), every)]
-    sides = [
-        [Rule(*side) for side in zip(attributes, ("within",) * 2, map(Fraction, box), strict=True)] for box in kept
-    ]
+    rule = lambda one, k: Rule(one, "within" if k else "public", Fraction(k))  # noqa: E731
+    sides = [map(rule, attributes, box) for box in kept]
     return [dict(zip(names, side, strict=True)) for side in sides], every == 1
 
 
@@ -681,7 +682,8 @@ def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any, 
         if attacker != "independent":
             if set(attacker) != {"groups", "at most"}:
                 raise Unsupported(f"attackers with {min(set(attacker) - {'at most'})}")
-            factor, seen = exact(attacker["at most"]), policy.alike()
+            secret = policy.presence or any(rule.kind != "public" for rule in policy.rules.values())
+            factor, seen = exact(attacker["at most"]), policy.alike() if secret else policy
 
     def largest(terms: list[Term]) -> tuple[Fraction, bool]:
         """Over steps or, where figures are known, the sum over classes of the most that one record moves in each.
