@@ -74,7 +74,7 @@ def canonical_hash(document: Any) -> str:
 # CSV files hold exactly one spelling of each value, so their rows are taken apart strictly.
 
 
-def read_csv(data: bytes, name: str) -> list[list[str | None]]:
+def read_csv(data: bytes) -> list[list[str]]:
     """Rows of cells; texts in quotes are prefixed with an apostrophe here, so that they differ from numbers."""
     text = data.decode("utf-8")
     cell = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
@@ -83,122 +83,100 @@ def read_csv(data: bytes, name: str) -> list[list[str | None]]:
     while position < len(text):
         found = line.match(text, position)
         if not found:
-            raise Malformed(f"{name}: row {len(rows) + 1} is not written as CSV")
+            raise Malformed(f"row {len(rows) + 1} is not written as CSV")
         cells = re.findall(rf"(?:^|,)({cell})", found[1])
         rows.append(["'" + c[1:-1].replace('""', '"') if c.startswith('"') else c for c in cells])
         position = found.end()
-    return rows  # type: ignore[return-value]
+    return rows
 
 
 # Parquet: required columns, plain, gzip or not compressed, data pages of version 1. The footer is Thrift, compact.
 
 
 class Thrift:
+    """The compact protocol: a value of each type that a footer or a page header has."""
+
     def __init__(self, data: bytes, place: int) -> None:
         self.data, self.place = data, place
 
+    def take(self, size: int) -> bytes:
+        self.place += size
+        return self.data[self.place - size : self.place]
+
     def varint(self) -> int:
-        value = shift = 0
-        while shift < 70:
-            byte = self.data[self.place]
-            self.place += 1
+        value = 0
+        for shift in range(0, 70, 7):
+            byte = self.take(1)[0]
             value |= (byte & 127) << shift
             if byte < 128:
                 return value
-            shift += 7
         raise Malformed("a number without end in Parquet")
 
     def value(self, kind: int, depth: int = 0) -> Any:
+        if depth > 20 or not 0 < kind < 13:
+            raise Malformed("Parquet of a form that is not read")
         if kind in (1, 2):
             return kind == 1
-        if kind == 3:
-            self.place += 1
-            return self.data[self.place - 1]
         if kind in (4, 5, 6):
             number = self.varint()
             return number >> 1 ^ -(number & 1)
-        if kind == 7:
-            self.place += 8
-            return None
-        if kind == 8:
-            size = self.varint()
-            self.place += size
-            return self.data[self.place - size : self.place]
-        if depth > 20 or kind not in (9, 10, 12):
-            raise Malformed("Parquet of a form that is not read")
+        if kind in (3, 7, 8):
+            return self.take({3: 1, 7: 8}.get(kind) or self.varint())
         if kind == 12:
             return self.struct(depth + 1)
-        head = self.data[self.place]
-        self.place += 1
-        size, kind = head >> 4, head & 15
-        size = self.varint() if size == 15 else size
-        if size > len(self.data):
-            raise Malformed("a list in Parquet that is longer than the file")
-        return [self.value(self.byte() if kind in (1, 2) else kind, depth + 1) for _ in range(size)]
-
-    def byte(self) -> int:
-        self.place += 1
-        return self.data[self.place - 1]
+        head = self.take(1)[0]
+        size = self.varint() if head >> 4 == 15 else head >> 4
+        if size > len(self.data) or head & 15 in (1, 2):
+            raise Malformed("a list in Parquet that is not read")
+        return [self.value(head & 15, depth + 1) for _ in range(size)]
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         found: dict[int, Any] = {}
         number = 0
-        while head := self.byte():
+        while head := self.take(1)[0]:
             number = number + (head >> 4) if head >> 4 else self.value(4)
             found[number] = self.value(head & 15, depth)
         return found
 
 
-def read_parquet(data: bytes, name: str, limit: int) -> dict[str, list[Any]]:
-    """The columns of a file of at most so many rows."""
+def read_parquet(data: bytes, name: str) -> dict[str, list[Any]]:
+    """The columns of a file."""
     try:
-        return parquet(data, limit)
+        return parquet(data)
     except (IndexError, KeyError, TypeError, struct.error, zlib.error, UnicodeDecodeError):
         raise Malformed(f"{name} is no Parquet file that can be read") from None
     except (Malformed, Unsupported) as error:
         raise type(error)(f"{name}: {error}") from None
 
 
-def parquet(data: bytes, limit: int) -> dict[str, list[Any]]:
+def parquet(data: bytes) -> dict[str, list[Any]]:
     if data[:4] != b"PAR1" or data[-4:] != b"PAR1":
         raise Malformed("no Parquet file")
-    (size,) = struct.unpack("<I", data[-8:-4])
-    footer = Thrift(data, len(data) - 8 - size).struct()
-    schema, rows = footer[2][1:], footer[3]
-    if not 0 <= rows <= min(limit, ROWS):
-        raise Malformed(f"{rows} rows where at most {limit} are expected")
+    footer = Thrift(data, len(data) - 8 - int.from_bytes(data[-8:-4], "little")).struct()
+    schema, groups = footer[2][1:], footer[4]
     columns: dict[str, list[Any]] = {column[4].decode(): [] for column in schema}
-    if len(columns) != len(schema) or any(len(group[1]) != len(schema) for group in footer[4]):
-        raise Malformed("columns are repeated or missing")
-    for group in footer[4]:
-        for column, chunk in zip(schema, group[1], strict=True):
-            about = chunk[3]
-            if column.get(3, 0) != 0:
-                raise Unsupported("could not read: columns that may be empty")
-            if about[4] not in (0, 2):
-                raise Unsupported(
-                    f"could not read: {({1: 'snappy', 4: 'brotli', 5: 'lz4', 6: 'zstd', 7: 'lz4'}).get(about[4], 'compression')}"
-                )
-            found = columns[column[4].decode()]
+    if len(columns) != len(schema) or not 0 <= footer[3] <= ROWS or any(column.get(3, 0) for column in schema):
+        raise Unsupported("could not read: columns that may be empty, or are not apart")
+    for group in groups:
+        for found, chunk in zip(columns.values(), group[1], strict=True):
+            about, end = chunk[3], len(found) + group[3]
             place = about[9]
-            while len(found) < rows and about[5] > 0:
+            if about[4] not in (0, 2):
+                raise Unsupported(f"could not read: {'zstd' if about[4] == 6 else 'compression'}")
+            while len(found) < end:
                 pages = Thrift(data, place)
                 head = pages.struct()
+                count, full, place = head[5][1], head[2], pages.place + head[3]
                 if head[1] != 0 or head[5][2] != 0:
                     raise Unsupported("could not read: pages or encodings other than plain")
-                count, full, place = head[5][1], head[2], pages.place + head[3]
-                if not 0 < count <= rows - len(found) or not 0 <= full <= 64 * count * 1000:
-                    raise Malformed("a page of more values than there are rows")
+                if not 0 < count <= min(end, footer[3]) - len(found) or not 0 <= full <= 4096 * count:
+                    raise Malformed("a page of more values than there are rows, or of absurd length")
                 body = data[pages.place : place]
-                if about[4] == 2:
-                    unpacked = zlib.decompressobj(31)
-                    body = unpacked.decompress(body, full + 1)
+                body = zlib.decompressobj(31).decompress(body, full + 1) if about[4] else body
                 if len(body) != full:
                     raise Malformed("a page that unfolds to another size")
-                found.extend(plain(body, about[1], count))
-                if len(found) >= sum(g[3] for g in footer[4][: footer[4].index(group) + 1]):
-                    break
-    if any(len(values) != rows for values in columns.values()):
+                found += plain(body, about[1], count)
+    if any(len(found) != footer[3] for found in columns.values()):
         raise Malformed("columns of different lengths")
     return columns
 
@@ -206,7 +184,7 @@ def parquet(data: bytes, limit: int) -> dict[str, list[Any]]:
 def plain(body: bytes, kind: int, count: int) -> list[Any]:
     """Values in the plain encoding: booleans, 32 and 64 bit numbers, doubles and texts."""
     if kind in (1, 2, 5):
-        return list(struct.unpack(f"<{count}{ {1: 'i', 2: 'q', 5: 'd'}[kind] }", body))
+        return list(struct.unpack(f"<{count}{'?iq??d'[kind]}", body))
     if kind == 0 and len(body) == (count + 7) // 8:
         return [bool(body[i >> 3] >> (i & 7) & 1) for i in range(count)]
     if kind != 6:

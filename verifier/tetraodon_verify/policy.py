@@ -1,11 +1,12 @@
 """A policy in its normal form, read again: the values of a record, which pairs of them are secret, and conditions."""
 
-import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from math import floor
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 LISTED = 5_000_000  # codes of one attribute that may be listed
@@ -199,166 +200,142 @@ def read_policy(document: dict[str, Any]) -> Policy:
     return policy
 
 
-NUMBER, WORDS, SIGN = r"\d+\.?\d*(?:[eE][+-]?\d{1,3})?", r"'(?:[^']|'')*'", r"<>|<=|>=|!=|[-+*/()=<>,]"
-TOKEN = re.compile(rf'\s*(?:({NUMBER})|({WORDS})|("(?:[^"]|"")*")|([^\W\d]\w*)|({SIGN}))\s*')
+TOKEN = r"""\d+\.?\d*(?:[eE][+-]?\d{1,3})?|'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\W\d]\w*|<>|<=|>=|!=|[-()=<>,]"""
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+Said = bool | None  # None: unknown, since a value is missing
 
 
 class Condition:
-    """A condition of a policy file. It becomes an expression of Python, in which names stand for what it names."""
+    """A condition of a policy file: and, or, not, and comparisons of one attribute with values."""
 
     def __init__(self, text: str, attributes: dict[str, Attribute]) -> None:
-        self.meant: dict[str, Any] = {}
-        self.attributes = attributes
-        try:
-            self.tree = ast.parse(self.translate(text[:100_000]), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise Unsupported(f"conditions like {text[:60]!r}") from None
-        self.names = self.named(self.tree)
-
-    def translate(self, text: str) -> str:
-        said, place, betweens, lists, depth = [], 0, [], [], 0
-        while place < len(text):
-            token = TOKEN.match(text, place)
-            if not token:
-                raise Unsupported(f"conditions with {text[place : place + 10]!r}")
-            number, words, quoted, name, sign = token.groups()
-            place, word = token.end(), (name or "").lower()
-            if betweens and betweens[-1] == (depth, True) and (word in ("and", "or") or sign == ")"):
-                said.append("]")
-                betweens.pop()
-            if word == "between":
-                said.append("in [")
-                betweens.append((depth, False))
-            elif word == "and" and betweens and betweens[-1] == (depth, False):
-                said.append(",")
-                betweens[-1] = (depth, True)
-            elif word in ("and", "or", "not", "in", "is"):
-                said.append(word)
-            elif word in ("null", "missing", "true", "false"):
-                said.append({"true": "True", "false": "False"}.get(word, "None"))
-            elif sign:
-                depth += {"(": 1, ")": -1}.get(sign, 0)
-                if sign == "(" and said and said[-1] == "in":
-                    lists.append(depth)
-                elif sign == ")" and lists and lists[-1] == depth + 1:
-                    lists.pop()
-                    said.append(",")
-                said.append({"=": "==", "<>": "!="}.get(sign, sign))
-            elif not (word == "date" and text[place : place + 1] == "'"):
-                self.meant[f"n{len(self.meant)}"] = self.meaning(number, words, quoted, name)
-                said.append(f"n{len(self.meant) - 1}")
-        return " ".join(said) + "]" * len(betweens)
-
-    def meaning(self, number: str, words: str, quoted: str, name: str) -> Any:
-        if number or words:
-            return exact(number) if number else words[1:-1].replace("''", "'")
-        name = quoted[1:-1].replace('""', '"') if quoted else name
-        alike = [known for known in self.attributes if known.lower() == name.lower()]
-        if name not in self.attributes and len(alike) != 1:
-            raise Unsupported(f"conditions with {name!r}")
-        return self.attributes[name if name in self.attributes else alike[0]]
-
-    def named(self, tree: ast.AST) -> frozenset[str]:
-        meant = [self.meant.get(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)]
-        return frozenset(one.name for one in meant if isinstance(one, Attribute))
+        if len(text) > 100_000 or not re.fullmatch(rf"(?:\s*(?:{TOKEN}))*\s*", text):
+            raise Unsupported(f"conditions like {text[:60]!r}")
+        self.attributes, self.tokens, self.place = attributes, re.findall(TOKEN, text), 0
+        self.leaves: list[tuple[Attribute, list[Fraction]]] = []
+        self.holds_or_not = self.parse("or")
+        if self.place < len(self.tokens):
+            raise Unsupported(f"conditions with {self.tokens[self.place]!r}")
+        self.names = frozenset(attribute.name for attribute, _ in self.leaves)
 
     def holds(self, record: Record) -> bool:
-        return self.value(self.tree, record) is True
-
-    def value(self, node: Any, record: Record, kin: Attribute | None = None) -> Any:
-        """What a part of the condition is for a record: true, false, a number, or None for unknown."""
-        if isinstance(node, ast.BoolOp):
-            said = [self.value(part, record) for part in node.values]
-            one = isinstance(node.op, ast.Or)
-            return one if one in said else None if None in said else not one
-        if isinstance(node, ast.UnaryOp):
-            value = self.value(node.operand, record)
-            return None if value is None else not value if isinstance(node.op, ast.Not) else -value
-        if isinstance(node, ast.Constant) and node.value in (True, False, None):
-            return node.value
-        if isinstance(node, ast.Name):
-            meant = self.meant[node.id]
-            if isinstance(meant, Attribute):
-                code = record[meant.name]
-                return None if code == meant.values else bool(code) if meant.kind == "boolean" else meant.number(code)
-            if isinstance(meant, str):
-                if kin is None or not (kin.words or kin.kind == "date"):
-                    raise Unsupported("conditions that compare words with anything but an attribute of words or days")
-                return Fraction(kin.code(meant) if kin.words else date.fromisoformat(meant).toordinal())
-            return meant
-        if isinstance(node, ast.BinOp):
-            a, b = self.value(node.left, record), self.value(node.right, record)
-            if a is None or b is None or (isinstance(node.op, ast.Div) and b == 0):
-                return None
-            done = {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b, ast.Div: a / (b or 1)}
-            return done[type(node.op)]
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            return self.compare(type(node.ops[0]), node.left, node.comparators[0], record)
-        raise Unsupported("conditions of this form")
-
-    def compare(self, sign: Any, left: Any, right: Any, record: Record) -> bool | None:
-        meant = [self.meant.get(node.id) for node in (left, right) if isinstance(node, ast.Name)]
-        kin = next((one for one in meant if isinstance(one, Attribute)), None)
-        a = self.value(left, record, kin)
-        if isinstance(right, ast.List | ast.Tuple):
-            b = [self.value(one, record, kin) for one in right.elts]
-            if isinstance(right, ast.List):
-                said = None if None in (a, *b) else b[0] <= a <= b[1]
-            else:
-                said = None if a is None else True if a in b else None if None in b else False
-            return said if sign is ast.In or said is None else not said
-        b = self.value(right, record, kin)
-        if sign in (ast.Is, ast.IsNot):
-            return (a is b) is (sign is ast.Is)
-        if (
-            kin
-            and kin.words
-            and (
-                kin.kind != "ordered"
-                and sign not in (ast.Eq, ast.NotEq)
-                or len(self.named(left) | self.named(right)) > 1
-            )
-        ):
-            raise Unsupported(f"an order among the values of {kin.name}, or with those of another attribute")
-        if a is None or b is None:
-            return None
-        if sign in (ast.Eq, ast.NotEq):
-            return (a == b) is (sign is ast.Eq)
-        return {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}[sign]
+        return self.holds_or_not(record) is True
 
     def segments(self, name: str) -> set[int]:
-        """Codes of the attribute at which some comparison begins to say something else."""
-        attribute, borders = self.attributes[name], set()
-        for node in ast.walk(self.tree):
-            names = self.named(node)
-            if (
-                not isinstance(node, ast.Compare)
-                and not (isinstance(node, ast.Name) and node is self.tree)
-                or name not in names
-            ):
-                continue
-            simple = (
-                isinstance(node, ast.Compare)
-                and isinstance(node.left, ast.Name)
-                and not self.named(node.comparators[0])
+        """Codes of the attribute at which some comparison may begin to say something else."""
+        borders: set[int] = set()
+        for attribute, values in self.leaves:
+            if attribute.name == name:
+                places = [(value - attribute.low) / attribute.step for value in values]
+                borders.update(floor(place) + i for place in places for i in (0, 1))
+                borders.update(-floor(-place) for place in places)
+                borders.add(attribute.values)
+        return {border for border in borders if 0 < border < self.attributes[name].size}
+
+    def take(self, *words: str) -> str:
+        """The next token, if it is one of these."""
+        token = self.tokens[self.place].lower() if self.place < len(self.tokens) else ""
+        self.place += token in words
+        return token if token in words else ""
+
+    def parse(self, level: str) -> Callable[[Record], Said]:
+        if level in ("or", "and"):
+            parts = [self.parse("and" if level == "or" else "not")]
+            while self.take(level):
+                parts.append(self.parse("and" if level == "or" else "not"))
+            return lambda record: joined([part(record) for part in parts], level == "or")
+        if self.take("not"):
+            return negated(self.parse("not"))
+        if self.take("("):
+            inner = self.parse("or")
+            self.need(")")
+            return inner
+        left = self.operand()
+        if self.take("is"):
+            wanted, what = not self.take("not"), self.take("null", "missing", "true", "false")
+            number = left.values if what in ("null", "missing") else int(what == "true")
+            return (
+                self.leaf(left, [Fraction(number)], lambda code, _: (code == number) is wanted)
+                if what
+                else self.need("")
             )
-            if simple and not attribute.words and not isinstance(node.ops[0], ast.Is | ast.IsNot):
-                right = node.comparators[0]
-                for one in getattr(right, "elts", [right]):
-                    place = (self.value(one, {}, attribute) - attribute.low) / attribute.step
-                    borders |= {floor(place), floor(place) + 1, -floor(-place)}
-            elif attribute.size > 100_000:
-                raise Unsupported("conditions that compute with an attribute of more than 100,000 values")
-            elif len(names) > 1:
-                borders.update(range(attribute.size))
-            else:
-                said = [self.value(node, {name: code}) for code in range(attribute.size)]
-                borders.update(code for code in range(1, attribute.size) if said[code] is not said[code - 1])
-        if attribute.missing:
-            borders.add(attribute.values)
-        if (
-            any(isinstance(node, ast.Name) and self.meant[node.id] == attribute for node in ast.walk(self.tree))
-            and attribute.kind == "boolean"
-        ):
-            borders.add(1)
-        return {border for border in borders if 0 < border < attribute.size}
+        wanted = not self.take("not")
+        if self.take("between"):
+            low = self.operand()
+            self.need("and")
+            ends = [self.number(left, low), self.number(left, self.operand())]
+            found = self.leaf(left, ends, lambda code, value: known(code, left, lambda: ends[0] <= value <= ends[1]))
+        elif self.take("in"):
+            self.need("(")
+            among = [self.number(left, self.operand(), "=")]
+            while self.take(","):
+                among.append(self.number(left, self.operand(), "="))
+            self.need(")")
+            found = self.leaf(left, among, lambda code, value: known(code, left, lambda: value in among))
+        elif sign := self.take(*COMPARED):
+            right = self.operand()
+            if isinstance(right, Attribute) and not isinstance(left, Attribute):
+                left, right, sign = right, left, TURNED.get(sign, sign)
+            than, test = self.number(left, right, sign), COMPARED[sign]
+            found = self.leaf(left, [than], lambda code, value: known(code, left, lambda: test(value, than)))
+        else:
+            one = self.number(left, True)
+            found = self.leaf(left, [one], lambda code, value: known(code, left, lambda: value == one))
+        return found if wanted else negated(found)
+
+    def need(self, word: str) -> Any:
+        if not self.take(word):
+            raise Unsupported(f"conditions without {word!r} where one is expected")
+
+    def leaf(
+        self, left: Any, values: list[Fraction], test: Callable[[int, Fraction], Said]
+    ) -> Callable[[Record], Said]:
+        if not isinstance(left, Attribute):
+            raise Unsupported("conditions that compare two values")
+        self.leaves.append((left, values))
+        return lambda record: test(record[left.name], left.number(record[left.name]))
+
+    def operand(self) -> Any:
+        """An attribute, a number, a word, or a truth value."""
+        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
+        self.place += 1
+        if token == "-":
+            return -self.operand()
+        if token[:1].isdigit():
+            return exact(token)
+        if token[:1] == "'":
+            return token[1:-1].replace("''", "'")
+        if token.lower() in ("true", "false"):
+            return token.lower() == "true"
+        if token.lower() == "date" and self.tokens[self.place : self.place + 1][0][:1] == "'":
+            return self.operand()
+        name = token[1:-1].replace('""', '"') if token[:1] == '"' else token
+        alike = [known for known in self.attributes if known.lower() == name.lower()]
+        if name not in self.attributes and len(alike) != 1:
+            raise Unsupported(f"conditions with {token!r}")
+        return self.attributes[name if name in self.attributes else alike[0]]
+
+    def number(self, attribute: Any, value: Any, sign: str = "<") -> Fraction:
+        """A value beside an attribute as a number: that of a day, the rank of a word."""
+        if not isinstance(attribute, Attribute) or isinstance(value, Attribute):
+            raise Unsupported("conditions that compare two attributes, or compute")
+        if isinstance(value, bool) is not (attribute.kind == "boolean"):
+            raise Unsupported("conditions that compare values of two kinds")
+        if attribute.words and attribute.kind not in ("ordered", "boolean") and sign not in ("=", "<>", "!="):
+            raise Unsupported(f"an order among the values of {attribute.name}")
+        if attribute.words:
+            return Fraction(attribute.code(value))
+        return Fraction(date.fromisoformat(value).toordinal()) if attribute.kind == "date" else exact(value)
+
+
+def known(code: int, attribute: Attribute, test: Callable[[], bool]) -> Said:
+    return None if code == attribute.values else test()
+
+
+def negated(test: Callable[[Record], Said]) -> Callable[[Record], Said]:
+    return lambda record: None if (said := test(record)) is None else not said
+
+
+def joined(said: list[Said], one: bool) -> Said:
+    return one if one in said else None if None in said else not one

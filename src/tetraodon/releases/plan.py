@@ -98,6 +98,11 @@ class PlannedItem:
         """Its strategy at its scale of noise."""
         return self.strategy.at(self.scale, domain)
 
+    @property
+    def interval_reach(self) -> float | None:
+        """How far the intervals of quantiles are expected to reach either way, in records; None for other questions."""
+        return self.scaled(self.policy.domain).interval_reach(self.item.query)
+
     @cached_property
     def certificate(self) -> Certificate:
         """What this item would lose if it were released alone."""
