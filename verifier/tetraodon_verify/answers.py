@@ -5,7 +5,7 @@ from itertools import accumulate, product
 from math import exp, isfinite, prod
 from typing import Any
 
-from tetraodon_verify.loss import Item, numbers
+from tetraodon_verify.loss import Item
 from tetraodon_verify.policy import Malformed, Record, Unsupported, exact
 
 COUNTS = {"count": "count", "histogram": "count", "rectangles": "count", "cdf": "at_most", "ranges": "at_most"}
@@ -46,7 +46,7 @@ class Matrix:
             rest = lambda record: divmod(place(record), width)  # noqa: E731
             return bins, lambda r: [(rest(r)[0], width - rest(r)[1]), (rest(r)[0] + 1, rest(r)[1])]
         if kind == "weighted sums":
-            single, rows = numbers(counts["single"]), [numbers(row) for row in counts["rows"]]
+            single, *rows = [[int(word) for word in row.split()] for row in (counts["single"], *counts["rows"])]
             columns = [[(x, one), *enumerate((row[x] for row in rows), len(single))] for x, one in enumerate(single)]
             return len(single) + len(rows), lambda record: columns[place(record)]
         if kind not in ("records", "asked", "sum", "squares", "answerers"):

@@ -20,6 +20,7 @@ from tetraodon_verify.policy import Condition, Malformed, Policy, Record, Rule, 
 
 ABSENT = "not in the data"
 Pins = dict[str, tuple[int, int]]  # codes between which attributes stay
+Region = tuple[dict[str, Rule], int, Pins]  # rules, how many attributes move at most, and where some stay
 
 
 class TooMany(Exception):
@@ -39,30 +40,11 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Span:
-    """The condition that the code of an attribute is between two ends."""
-
-    name: str
-    low: int
-    high: int
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset({self.name})
-
-    def holds(self, record: Record) -> bool:
-        return self.low <= record[self.name] <= self.high
-
-    def segments(self, name: str) -> set[int]:
-        return {self.low, self.high + 1} if name == self.name else set()
-
-
-@dataclass(frozen=True)
 class Curve:
     """What a record adds along an attribute: how far two codes are apart, and how far one is from no record."""
 
     name: str
-    shape: str  # affine; monotone, with sizes that do not grow with codes; stationary; or any
+    shape: str  # affine; monotone, with sizes that do not grow with codes; or any
     move: Callable[[int, int], int]
     size: Callable[[int], int]
     period: int = 0  # of moves by the same number of codes; sizes are then affine
@@ -172,23 +154,19 @@ class Component:
 
     def mode(self, name: str) -> str:
         """Which changes have to be tried: any, those at corners, the longest from each code as well, or all."""
-        static = corners = line = stationary = True
-        answered = Span(name, 0, self.rules[name].attribute.values - 1)
+        static = corners = line = True
         for term in self.on[name]:
             bins = term.cells.get(name)
             if len(changes(bins)) > 400:
-                static = corners = stationary = False
+                static = corners = False
                 line = line and bins == sorted(bins or ())
-            known = all(name not in part.names or (part == answered and term.curve) for part in term.where)
+            known = all(name not in part.names or (part.text == answered(name) and term.curve) for part in term.where)
             lonely = known and not self.moving & term.names - {name}
-            stationary = stationary and name not in term.conditions and bins is None
             shapes = [term.scalars[name][0]] if name in term.scalars else []
             for shape in [*shapes, *([term.curve.shape] if term.curve and term.curve.name == name else [])]:
                 static, corners = False, corners and shape == "affine"
                 line = line and lonely and shape in ("affine", "monotone")
-                stationary = stationary and lonely and shape in ("affine", "stationary")
-        found = {"static": static, "corners": corners, "line": line, "stationary": stationary, "all": True}
-        return next(mode for mode, fits in found.items() if fits)
+        return "static" if static else "corners" if corners else "line" if line else "all"
 
     def pairs(self, name: str) -> Iterator[tuple[int, int]]:
         """Steps x < y of an attribute among which is one that moves the most, whatever the others do."""
@@ -216,8 +194,6 @@ class Component:
                     continue
                 if mode == "static":
                     yield (a, a + 1) if a == c else (b, c)
-                elif mode == "stationary" and not lost:
-                    yield from ((a, y) for y in range(max(a + 1, c), min(d, rule.furthest(a)) + 1))
                 else:
                     xs = {x for x in (a, b, c - 1, d - 1, c - reach, d - reach) if a <= x <= b}
                     first = a if lost or not period else max(a, c - reach)
@@ -230,10 +206,8 @@ class Component:
     def points(self, name: str, alone: bool) -> Iterable[int]:
         """Values that an attribute keeps, or (alone) has in a record that comes or goes."""
         starts, size, mode = self.starts[name], self.rules[name].attribute.size, self.mode(name)
-        sizes = alone and any(
-            term.curve.period == 0 for term in self.on[name] if term.curve and term.curve.name == name
-        )
-        if mode in ("static", "corners") or (mode in ("line", "stationary") and not sizes):
+        sizes = alone and any(term.curve.period == 0 for term in self.on[name] if term.curve)
+        if mode in ("static", "corners") or (mode == "line" and not sizes):
             return {code for start, end in zip(starts, [*starts[1:], size], strict=True) for code in (start, end - 1)}
         if size > 4 * self.tried:
             raise TooMany
@@ -323,10 +297,9 @@ def moves(rule: Rule, pin: tuple[int, int] | None) -> bool:
     return rule.kind != "public" and (pin is None or pin[0] < pin[1])
 
 
-def worst(
-    terms: list[Term], rules: dict[str, Rule], most: int, presence: bool, pins: Pins, tried: int
-) -> tuple[Fraction, bool]:
-    """The largest loss over steps along these rules, of a record that comes or goes as well; whether it is exact."""
+def worst(terms: list[Term], policy: Policy, region: Region) -> tuple[Fraction, bool]:
+    """The largest loss over steps of a region, of a record that comes or goes as well; whether it is exact."""
+    rules, most, pins = region
     moving = {name for name, rule in rules.items() if moves(rule, pins.get(name))}
     parts: list[tuple[list[Term], set[str]]] = []
     for term in terms:  # an attribute that stays, and only says in which cell a record is, joins nothing
@@ -336,14 +309,14 @@ def worst(
         parts.append(([thin, *(t for part in joined for t in part[0])], set(thin.names).union(*(p[1] for p in joined))))
     table, records, sure, there = [Fraction(0)], Fraction(0), True, True
     for part, names in parts:
-        component = Component(part, sorted(names), rules, pins, tried)
+        component = Component(part, sorted(names), rules, pins, policy.tried)
         by_moved, exactly = component.bound(min(most, len(names)), False)
         longer = [Fraction(0)] * min(most + 1, len(table) + len(names))
         for i, before in enumerate(table):
             for moved, lost in enumerate(by_moved[: len(longer) - i]):
                 longer[i + moved] = max(longer[i + moved], before + lost)
         table, sure = longer, sure and exactly
-        if presence:
+        if policy.presence:
             found, exactly = component.bound(0, True)
             records, there = records + found[0], there and exactly
     return max(*table, records), sure and there
@@ -359,8 +332,8 @@ class Item:
         asked: list[Any] = []
         for key in [*keys, *(["weight", "total", "mean"] if "weight" in item else [])]:
             asked += [item[key]] if isinstance(item.get(key), str) else list(item.get(key, []))
-        lost = [self.attributes[name] for name in dict.fromkeys(asked) if self.attributes[name].missing]
-        self.where += [Span(one.name, 0, one.values - 1) for one in lost]
+        lost = [name for name in dict.fromkeys(asked) if self.attributes[name].missing]
+        self.where += [Condition(answered(name), self.attributes) for name in lost]
         self.parts: dict[str, list[tuple[int, int, int]]] = {}
 
     def segments(self, name: str) -> list[tuple[int, int, int]]:
@@ -369,7 +342,7 @@ class Item:
             attribute = self.attributes[name]
             names = sorted({name}.union(*(part.names for part in self.where)))
             cuts = {n: sorted({0}.union(*(part.segments(n) for part in self.where))) for n in names}
-            if prod(map(len, cuts.values())) > 100_000:
+            if prod(map(len, cuts.values())) > self.policy.tried:
                 raise Unsupported("a condition of so many parts")
             records = (dict(zip(names, codes, strict=True)) for codes in product(*cuts.values()))
             possible = {record[name] for record in records if all(part.holds(record) for part in self.where)}
@@ -437,7 +410,7 @@ class Item:
         if kind == "records":
             return [term()]
         if kind == "answerers":
-            return [term(where=[Span(name, 0, self.attributes[name].values - 1)])]
+            return [term(where=[Condition(answered(name), self.attributes)])]
         if kind == "sum":
             names = [(name, exact(counts["unit"])), *([(counts["times"], 1)] if "times" in counts else [])]
             middle = counts.get("from") == "middle"
@@ -451,25 +424,16 @@ class Item:
             return [term(curve=self.running(name, counts["rows"]))]
         if kind in ("smooth bins", "smooth running"):
             return [term(curve=self.smooth(name, counts["width"], kind == "smooth running", square))]
-        if kind in ("weighted sums", "smooth sums", "running sums"):
-            return [term(curve=self.weighted(kind, counts, square))]
+        if kind == "weighted sums":
+            return [term(curve=self.weighted(counts, square))]
         if kind == "weighed margins":
             return [term(margins={one: self.count(one) for one in counts["attributes"]}, times=counts["times"])]
-        if kind == "beyond":
-            return [term(curve=beyond(name, counts["parents"]))]
         if kind == "ranks":
             gap = min(b - a for a, b in pairwise([Fraction(0), *map(exact, counts["shares"]), Fraction(1)]))
             total = [term(1 / (2 - 4 * gap), whole=False)] if gap < Fraction(1, 2) else []
             return [term(Fraction(1, 2), cells={name: None}, whole=False), *total]
         if kind == "divided":
             return self.divided(term, counts["attributes"])
-        if kind == "flows":
-            found = [Term(None, square)]
-            for name, border in zip(counts["attributes"], counts["borders"], strict=True):
-                curve, width = self.running(name, self.count(name) - 1), border["width"]
-                found.append(term(exact(border["steps"]), curve=curve, whole=not square and not width))
-                found += [term(exact(border["smooth"]) / width, curve=curve, whole=False)] if width else []
-            return found
         raise Unsupported(f"measurements of the kind {kind}")
 
     def asked(self, term: Callable[..., Term]) -> list[Term]:
@@ -480,8 +444,12 @@ class Item:
             return [term(scalars=scalars, where=part)]
         if isinstance(item.get("ranges"), dict):
             [(name, ranges)] = item["ranges"].items()
-            ends = [[self.attributes[name].code(end) for end in one["range"]] for one in ranges]
-            return [term(scalars=scalars, where=[Span(name, low, high)]) for low, high in ends]
+            quote = "'" if self.attributes[name].kind in ("date", "ordered") else ""
+            ends = [
+                [f"{quote}{str(end).replace(quote or ' ', quote * 2)}{quote}" for end in one["range"]] for one in ranges
+            ]
+            texts = [f"{quoted(name)} between {low} and {high}" for low, high in ends]
+            return [term(scalars=scalars, where=[Condition(text, self.attributes)]) for text in texts]
         raise Unsupported("an item's own question of this kind")
 
     def divided(self, term: Callable[..., Term], names: list[str]) -> list[Term]:
@@ -530,193 +498,144 @@ class Item:
         shape = "affine" if running and not square else "any" if square and not running else "monotone"
         return Curve(name, shape, move, size, 0 if square else 1 if running else width)
 
-    def weighted(self, kind: str, counts: dict[str, Any], square: bool) -> Curve:
-        """Sums with weights. Those of kernels move by products of the kernel with itself at some distance."""
-        name, width, place = counts["attribute"], counts.get("width", 1), self.place
-        count, kernel = self.count(name), numbers(counts.get("kernel", "1"))
-        alike = [sum(a * b for a, b in zip(kernel, kernel[lag:], strict=False)) for lag in range(len(kernel))]
-        alike += [0] * max(0, count - len(alike))
-        if kind != "weighted sums" and not square:
-            raise Unsupported(f"{kind} with Laplace noise")
-        if kind == "running sums":
-            length = [0, alike[0]]
-            for k in range(1, count):
-                length.append(2 * length[-1] - length[-2] + 2 * alike[k])
-            far = lambda x, y: length[abs(place(name, x) - place(name, y))]  # noqa: E731
-            return Curve(name, "stationary", far, lambda x: length[count - 1 - place(name, x)])
-        single, rows = numbers(counts["single"]), [numbers(row) for row in counts["rows"]]
-        if count * count * len(rows) > 100_000_000:
-            raise Unsupported(f"{kind} of {count} values")
-        columns: list[list[int]] = []
-        for x, (q, r) in enumerate(divmod(code, width) for code in range(count)):
-            times = single[x] if kind == "smooth sums" else 1
-            columns.append([times * ((width - r) * row[q] + (r and r * row[q + 1])) for row in rows])
+    def weighted(self, counts: dict[str, Any], square: bool) -> Curve:
+        """A number for each value, with a weight, and sums of all of them with weights of their own."""
+        name, power = counts["attribute"], 2 if square else 1
+        columns = list(zip(*([int(word) for word in row.split()] for row in counts["rows"]), strict=True))
+        single = [abs(int(word)) ** power for word in counts["single"].split()]
+        if len(single) ** 2 * len(counts["rows"]) > 250 * self.policy.tried:
+            raise Unsupported(f"weighted sums of {len(single)} values")
 
         def move(x: int, y: int) -> int:
-            x, y = place(name, x), place(name, y)
-            apart, a, b = map(sub, columns[x], columns[y]), single[x] * width, single[y] * width
-            if square:
-                return sum(step * step for step in apart) + alike[0] * (a * a + b * b) - 2 * alike[abs(x - y)] * a * b
-            return sum(map(abs, apart)) + abs(a) + abs(b)
+            x, y = self.place(name, x), self.place(name, y)
+            apart = map(sub, columns[x], columns[y])
+            return (sum(step * step for step in apart) if square else sum(map(abs, apart))) + single[x] + single[y]
 
         def size(x: int) -> int:
-            x = place(name, x)
-            if square:
-                return sum(step * step for step in columns[x]) + alike[0] * (single[x] * width) ** 2
-            return sum(map(abs, columns[x])) + abs(single[x])
+            return sum(abs(one) ** power for one in columns[self.place(name, x)]) + single[self.place(name, x)]
 
         return Curve(name, "any", move, size)
 
 
-def numbers(text: str) -> list[int]:
-    if len(text) > 20_000_000:
-        raise Malformed("weights of absurd length")
-    return [int(word) for word in text.split(" ")]
+def answered(name: str) -> str:
+    return f"{quoted(name)} is not missing"
 
 
-def beyond(name: str, parents: list[int]) -> Curve:
-    """Counts beyond the steps of a forest: a record counts at each step on its way to the root."""
-    ways = [{code} - {parent} for code, parent in enumerate(parents)]
-    for _ in parents:
-        ways = [way | ways[parent] for way, parent in zip(ways, parents, strict=True)] if len(ways) < 2000 else ways
-    return Curve(name, "any", lambda x, y: len(ways[x] ^ ways[y]), lambda x: len(ways[x]))
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
-def boxes(policy: Policy) -> tuple[list[dict[str, Rule]], bool]:
-    """Boxes whose steps together are those of a joint metric or, if not sure, more than these."""
-    if policy.joint is None:
-        return [{}], True
-    names, metric, reach = policy.joint
-    attributes = [policy.attributes[name] for name in names]
-    if metric not in ("l1", "l2", "linf") or (metric != "linf" and len(names) > 2):
-        return [{one.name: Rule(one, "everything") for one in attributes}], False
-    if metric == "linf" or len(names) == 1:
-        return [{one.name: Rule(one, "within", Fraction(reach // one.step)) for one in attributes}], True
-    first, second = attributes
-    corners: list[tuple[int, int]] = []
-    for a in range(min(int(reach / first.step), first.values - 1, 100_000), -1, -1):
-        left = reach - a * first.step if metric == "l1" else reach**2 - (a * first.step) ** 2
-        b = min(second.values - 1, int(left / second.step) if metric == "l1" else isqrt(int(left / second.step**2)))
-        if not corners or b > corners[-1][1]:
-            corners.append((a, b))
-    every = len(corners) // 150 + 1  # of many corners, boxes that hold several
-    kept = [(corners[i][0], corners[i : i + every][-1][1]) for i in range(0, len(corners), every)]
-    rule = lambda one, k: Rule(one, "within" if k else "public", Fraction(k))  # noqa: E731
-    sides = [map(rule, attributes, box) for box in kept]
-    return [dict(zip(names, side, strict=True)) for side in sides], every == 1
+def regions(policy: Policy) -> tuple[list[Region], bool]:
+    """Steps by groups, and by boxes that make up a joint metric or, if not sure, hold more than it."""
+    boxes: list[dict[str, Rule]] = [{}]
+    sure = True
+    if policy.joint is not None:
+        names, metric, reach = policy.joint
+        first, second = (policy.attributes[name] for name in (names[0], names[-1]))
+        if metric == "linf":
+            every = [policy.attributes[name] for name in names]
+            boxes = [{one.name: Rule(one, "within", Fraction(reach // one.step)) for one in every}]
+        elif metric not in ("l1", "l2") or len(names) != 2:
+            boxes, sure = [{name: Rule(policy.attributes[name], "everything") for name in names}], False
+        else:
+            corners: list[tuple[int, int]] = []
+            for a in range(min(int(reach / first.step), first.values - 1, 100_000), -1, -1):
+                left = (reach - a * first.step) / second.step
+                b = int(left) if metric == "l1" else isqrt(int((reach**2 - (a * first.step) ** 2) / second.step**2))
+                if not corners or b > corners[-1][1]:
+                    corners.append((a, b))
+            every_, sure = len(corners) // 150 + 1, len(corners) < 150  # of many corners, boxes that hold several
+            kept = [(corners[i][0], corners[i : i + every_][-1][1]) for i in range(0, len(corners), every_)]
+            rule = lambda one, k: Rule(one, "within" if k else "public", Fraction(k))  # noqa: E731
+            boxes = [{first.name: rule(first, a), second.name: rule(second, b)} for a, b in kept]
+    groups: list[Region] = [(r, most, {by: (code, code)}) for by, code, r, most in policy.groups if r is not None]
+    groups = groups if policy.groups else [(policy.rules, policy.at_most, {})]
+    return [(rules | box, most, pins) for rules, most, pins in groups for box in boxes], sure
 
 
 def is_step(policy: Policy, x: Record | None, y: Record | None) -> bool:
-    """Whether two records are one step apart."""
-    one = x or y or {}
-    rules, most = policy.rules, policy.at_most
-    for by, code, own, often in policy.groups:
-        if one[by] == code:
-            rules, most = own or {}, often
-    if x is None or y is None:
-        return policy.presence and bool(one) and bool(rules)
-    moved = [name for name in x if x[name] != y[name]]
-    squares, sure = boxes(policy)
+    """Whether two records, either of which may be absent, are one step apart."""
+    one, (found, sure) = x or y or {}, regions(policy)
     if not sure:
         raise Unsupported("pairs under a metric of so many steps")
-    boxed = (
-        [rules[name].edge(x[name], y[name]) for name in moved] for rules in (rules | box for box in squares) if rules
-    )
-    return 0 < len(moved) <= most and any(map(all, boxed))
-
-
-def steps(terms: list[Term], policy: Policy, tried: int) -> tuple[Fraction, bool]:
-    """The largest loss over all steps of a policy: over its groups, and over the boxes of a joint metric."""
-    groups: list[tuple[dict[str, Rule], int, Pins]] = []
-    for by, code, rules, most in policy.groups:
-        seen = any(one[:2] == (rules, most) for one in groups)
-        if rules is not None and not (seen and all(by not in replace(term, cells={}).names for term in terms)):
-            groups.append((rules, most, {by: (code, code)}))
-    if not policy.groups:
-        groups = [(policy.rules, policy.at_most, {})]
-    squares, sure = boxes(policy)
-    best = Fraction(0)
-    for rules, most, pins in groups:
-        for box in squares:
-            lost, attained = worst(terms, rules | box, most, policy.presence, pins, tried)
-            best, sure = max(best, lost), sure and attained
-    return best, sure
+    found = [region for region in found if all(a <= one[name] <= b for name, (a, b) in region[2].items())]
+    if x is None or y is None:
+        return policy.presence and bool(one and found)
+    moved = [name for name in x if x[name] != y[name]]
+    steps = ([rules[name].edge(x[name], y[name]) for name in moved] for rules, most, _ in found if len(moved) <= most)
+    return bool(moved) and any(map(all, steps))
 
 
 def classes(policy: Policy) -> list[Pins]:
     """The classes of values that one known table, or one known count about one attribute, does not tell apart."""
-    [fact] = policy.document["known"] if len(policy.document["known"]) == 1 else [{}]
+    fact = policy.document["known"][0] if len(policy.document["known"]) == 1 else {}
     sides: list[list[Pins]] = []
-    if "marginal" in fact:
-        for attribute in (policy.attributes[name] for name in fact["marginal"]):
-            groups = fact.get("bins", {}).get(attribute.name) or [
-                [attribute.value(code)] for code in range(attribute.values)
-            ]
-            codes = [sorted(map(attribute.code, group)) for group in groups]
-            if attribute.words and any(group[-1] - group[0] >= len(group) for group in codes):
-                raise Unsupported("known counts of values that are no neighbours")
-            sides.append([{attribute.name: (group[0], group[-1])} for group in codes])
-    elif "count" in fact and not {"at most", "at least"} & set(fact):
+    for one in (policy.attributes[name] for name in fact.get("marginal", [])):
+        groups = fact.get("bins", {}).get(one.name)
+        codes = [sorted(map(one.code, group)) for group in groups] if groups else [[code] for code in range(one.values)]
+        sides.append([{one.name: (group[0], group[-1])} for group in codes])
+    if "count" in fact and not {"at most", "at least"} & set(fact):
         condition = Condition(fact["count"], policy.attributes)
         [name] = condition.names
-        cuts = [0, *sorted(condition.segments(name)), policy.attributes[name].size]
-        spans = [(a, b - 1) for a, b in pairwise(cuts)]
+        spans = [(a, b - 1) for a, b in pairwise([0, *sorted(condition.segments(name)), policy.attributes[name].size])]
         held = [span for span in spans if condition.holds({name: span[0]})]
-        rest = [span for span in spans if span not in held]
-        sides.append([{name: (part[0][0], part[-1][1])} for part in (held, rest) if part])
+        parts = [held, [span for span in spans if span not in held]]
+        sides.append([{name: (part[0][0], part[-1][1])} for part in parts if part])
     if not sides or prod(map(len, sides)) > 5000:
         raise Unsupported("known figures of this kind")
     return [{name: ends for one in way for name, ends in one.items()} for way in product(*sides)]
 
 
-def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any, tried: int = 400_000) -> Loss:
+def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction, bool]:
+    """The largest loss over steps and whether it is exact; where figures are known, a bound over neighbours.
+
+    These differ along a cycle of moves through classes of values, each passed once: in a class one record leaves and
+    one arrives. So the loss is at most the sum over classes of what any change inside a class moves.
+    """
+    if policy.document.get("known"):
+        kept, alike = classes(policy), policy.alike()
+        names = {name for box in kept for name in box}
+        if policy.groups or policy.joint:
+            raise Unsupported("known figures beside groups or metrics")
+        if policy.presence or any(policy.rules[name].kind != "public" for name in names):
+            each = [worst(terms, alike, (alike.rules, alike.at_most, box))[0] for box in kept]
+            apart = all(name in term.cells and term.cells[name] is None for term in terms for name in names)
+            return sum(each, Fraction(0)) * (1 if apart or not gaussian else sum(map(bool, each))), False
+    found, sure = regions(policy)
+    seen: list[Any] = []
+    best = Fraction(0)
+    for rules, most, pins in found:
+        if [rules, most] not in seen or any(name in replace(term, cells={}).names for term in terms for name in pins):
+            seen.append([rules, most])
+            lost, attained = worst(terms, policy, (rules, most, pins))
+            best, sure = max(best, lost), sure and attained
+    return best, sure
+
+
+def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any) -> Loss:
     """The loss of measurements: epsilon or, with Gaussian noise, rho."""
-    people = sum((person(item, one) for item, all_ in measured for one in all_ if is_person(one)), Fraction(0))
-    terms = [term for item, all_ in measured for one in all_ if not is_person(one) for term in item.terms(one)]
+    terms = [term for item, all_ in measured for one in all_ for term in item.terms(one)]
     noisy, free = [term for term in terms if term.weight], [term for term in terms if term.weight is None]
     gaussian = any(term.square for term in noisy)
-    if gaussian and (people or not all(term.square for term in noisy)):
+    if gaussian and not all(term.square for term in noisy):
         raise Unsupported("Laplace and Gaussian noise in one release")
     factor, seen = Fraction(policy.rows), policy
     for attacker in policy.document.get("attackers", []):
         if attacker != "independent":
-            if set(attacker) != {"groups", "at most"}:
+            if set(attacker) != {"groups", "at most"} or policy.document.get("known"):
                 raise Unsupported(f"attackers with {min(set(attacker) - {'at most'})}")
             secret = policy.presence or any(rule.kind != "public" for rule in policy.rules.values())
             factor, seen = exact(attacker["at most"]), policy.alike() if secret else policy
-
-    def largest(terms: list[Term]) -> tuple[Fraction, bool]:
-        """Over steps or, where figures are known, the sum over classes of the most that one record moves in each.
-
-        Neighbours then differ along a cycle through classes, each once: in a class one record leaves and one arrives.
-        """
-        if not policy.document.get("known"):
-            return steps(terms, seen, tried)
-        kept, alike = classes(policy), policy.alike()
-        names = {name for box in kept for name in box}
-        if policy.groups or policy.joint or factor != 1:
-            raise Unsupported("known figures beside groups, metrics or several rows")
-        if not policy.presence and all(policy.rules[name].kind == "public" for name in names):
-            return steps(terms, policy, tried)
-        each = [worst(terms, alike.rules, alike.at_most, policy.presence, box, tried)[0] for box in kept]
-        apart = all(name in term.cells and term.cells[name] is None for term in terms for name in names)
-        return sum(each, Fraction(0)) * (len(each) if gaussian and not apart else 1), False
-
-    upper, attained = largest(noisy)
     for term in free:
-        moved, sure = largest([replace(term, weight=Fraction(1))])
+        moved, sure = largest([replace(term, weight=Fraction(1))], seen, gaussian)
         if moved and not sure:
             raise Unsupported("an exact measurement of this kind")
         if moved:
             return Loss(None, gaussian=gaussian, notes=["a secret changes what is published exactly"])
+    upper, attained = largest(noisy, seen, gaussian)
     factor = factor**2 if gaussian else factor
-    loss = Loss(upper * factor + people, exact=attained and not people, gaussian=gaussian)
-    loss.lower = loss.upper if loss.exact else Fraction(0)  # type: ignore[assignment]
-    if (
-        isinstance(witness, list)
-        and len(witness) == 2
-        and all(one == ABSENT or isinstance(one, dict) for one in witness)
-    ):
+    loss = Loss(upper * factor, upper * factor if attained else Fraction(0), attained, gaussian)
+    if isinstance(witness, list) and all(isinstance(one, str | dict) for one in witness):
         x, y = (None if one == ABSENT else {n: a.code(one[n]) for n, a in policy.attributes.items()} for one in witness)
         if not is_step(seen, x, y):
             loss.notes.append("the stated worst pair is not one step apart")
@@ -732,21 +651,10 @@ def apart(term: Term, x: Record | None, y: Record | None) -> Fraction:
     return (term.weight or 0) * term.cost(here, there, [term.roles(name, a[name], b[name]) for name in term.names])
 
 
-def is_person(measured: dict[str, Any]) -> bool:
-    return measured["counts"]["kind"] in ("people", "capped sum")
-
-
-def person(item: Item, measured: dict[str, Any]) -> Fraction:
-    """The most that one person moves a measurement of people, in parts of its noise."""
-    counts, scale = measured["counts"], exact(measured["noise"]["scale"])
-    if counts["kind"] == "people":
-        return (1 if counts["rows"] == 1 else 2) / scale
-    attribute, unit = item.attributes[counts["attribute"]], item.unit(counts["attribute"])
-    return min(Fraction(counts["cap"]), item.policy.rows * attribute.number(attribute.values - 1) / unit) / scale
-
-
 def items_of(policy: Policy, plan: dict[str, Any]) -> list[tuple[Item, list[Any]]]:
     asked = {item["name"]: item for item in policy.document["release"]}
+    if plan.get("names"):
+        raise Unsupported("names above a threshold")
     return [(Item(asked[query["name"]], policy), query["measurements"]) for query in plan["queries"]]
 
 
@@ -757,10 +665,8 @@ def loss(policy: dict[str, Any], plan: dict[str, Any], tried: int = 400_000) -> 
     more pairs of values may be tried, the more bounds are exact.
     """
     try:
-        if plan.get("names"):
-            raise Unsupported("names above a threshold")
-        read = read_policy(policy)
-        return price(read, items_of(read, plan), plan["certificate"].get("witness"), tried)
+        read = read_policy(policy, tried)
+        return price(read, items_of(read, plan), plan["certificate"].get("witness"))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise Unsupported(f"documents of this form ({type(error).__name__})") from None
 
