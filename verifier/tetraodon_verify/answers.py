@@ -156,17 +156,15 @@ def grouped(answers: list[Answer]) -> list[list[Answer]]:
     """Items about the same records that look at the same attributes, but for those whose counts both have exactly."""
     found: list[list[Answer]] = []
     for answer in answers:
-        near = [
-            group
-            for group in found
-            if any(
-                (answer.names & other.names) - (answer.exact & other.exact)
-                and answer.item.item.get("where") == other.item.item.get("where")
-                for other in group
-            )
-        ]
+        where = answer.item.item.get("where")
+        near = [group for group in found if any(linked(answer, one) for one in group)]
+        near = [group for group in near if group[0].item.item.get("where") == where]
         found = [group for group in found if group not in near] + [[*(one for group in near for one in group), answer]]
     return found
+
+
+def linked(one: Answer, other: Answer) -> bool:
+    return bool((one.names & other.names) - (one.exact & other.exact))
 
 
 def check_least_squares(answers: list[Answer]) -> str:

@@ -85,16 +85,8 @@ class Term:
 
     def cost(self, here: bool, there: bool, roles: Iterable[tuple[Any, ...]]) -> Any:
         """How far apart two records are (the square of it for Gaussian noise), where they are counted at all."""
-        changed, a, b, move, size_x, size_y = 0, 1, 1, None, 1, 1
-        for role in roles:
-            changed, a, b, size_x, size_y = (
-                changed | role[0],
-                a * role[1],
-                b * role[2],
-                size_x * role[4],
-                size_y * role[5],
-            )
-            move = role[3] if role[3] is not None else move
+        flags, one, other, moved, size_x, size_y = zip((0, 1, 1, None, 1, 1), *roles, strict=True)
+        changed, a, b, move = sum(set(flags)), prod(one), prod(other), next((m for m in moved if m is not None), None)
         if self.margins and here and there and changed & 1:
             return 2 * self.weighed(0, True, False)
         if self.margins:
@@ -106,7 +98,7 @@ class Term:
                 raise Unsupported("weights beside running counts")
             return move * (a * a if self.square else abs(a))
         a, b = (a * a, b * b) if self.square else (abs(a), abs(b))
-        return a * size_x * here + b * size_y * there
+        return a * prod(size_x) * here + b * prod(size_y) * there
 
     def weighed(self, changed: int, here: bool, there: bool) -> int:
         """How far weighed margins move if a record changes these attributes: a sum over how cells agree with both."""
@@ -160,7 +152,10 @@ class Component:
             if len(changes(bins)) > 400:
                 static = corners = False
                 line = line and bins == sorted(bins or ())
-            known = all(name not in part.names or (part.text == answered(name) and term.curve) for part in term.where)
+            known = all(
+                name not in part.names or (part.text == said(name, "is not missing") and term.curve)
+                for part in term.where
+            )
             lonely = known and not self.moving & term.names - {name}
             shapes = [term.scalars[name][0]] if name in term.scalars else []
             for shape in [*shapes, *([term.curve.shape] if term.curve and term.curve.name == name else [])]:
@@ -265,17 +260,16 @@ class Component:
     def peak(self, term: Term) -> Fraction:
         """No less than what one record adds to a term, whichever it is."""
         top = Fraction(term.weighed(0, True, False)) if term.margins else Fraction(1)
-        for name, (shape, scalar) in term.scalars.items():
-            top *= max(abs(scalar(code)) for code in self.ends(name, shape)) ** (2 if term.square else 1)
-        if term.curve:
-            top *= max(map(term.curve.size, self.ends(term.curve.name, term.curve.shape)))
+        parts = [(name, shape, scalar, 2 if term.square else 1) for name, (shape, scalar) in term.scalars.items()]
+        for name, shape, size, power in [
+            *parts,
+            *([(term.curve.name, term.curve.shape, term.curve.size, 1)] if term.curve else []),
+        ]:
+            codes = range(self.rules[name].attribute.size)
+            if shape != "affine" and len(codes) > 4 * self.tried:
+                raise Unsupported("a measurement of so many values")
+            top *= max(abs(size(code)) ** power for code in (codes if shape != "affine" else (*codes[:1], *codes[-2:])))
         return top * (term.weight or 1)
-
-    def ends(self, name: str, shape: str) -> Iterable[int]:
-        size = self.rules[name].attribute.size
-        if shape != "affine" and size > 4 * self.tried:
-            raise Unsupported("a measurement of so many values")
-        return {0, size - 1, max(0, size - 2)} if shape == "affine" else range(size)
 
     def bound(self, most: int, alone: bool) -> tuple[list[Fraction], bool]:
         """The largest loss by how many attributes may move, and whether it is exact; else the sum over terms."""
@@ -333,7 +327,7 @@ class Item:
         for key in [*keys, *(["weight", "total", "mean"] if "weight" in item else [])]:
             asked += [item[key]] if isinstance(item.get(key), str) else list(item.get(key, []))
         lost = [name for name in dict.fromkeys(asked) if self.attributes[name].missing]
-        self.where += [Condition(answered(name), self.attributes) for name in lost]
+        self.where += [Condition(said(name, "is not missing"), self.attributes) for name in lost]
         self.parts: dict[str, list[tuple[int, int, int]]] = {}
 
     def segments(self, name: str) -> list[tuple[int, int, int]]:
@@ -410,7 +404,7 @@ class Item:
         if kind == "records":
             return [term()]
         if kind == "answerers":
-            return [term(where=[Condition(answered(name), self.attributes)])]
+            return [term(where=[Condition(said(name, "is not missing"), self.attributes)])]
         if kind == "sum":
             names = [(name, exact(counts["unit"])), *([(counts["times"], 1)] if "times" in counts else [])]
             middle = counts.get("from") == "middle"
@@ -420,10 +414,12 @@ class Item:
             return [term(scalars={name: ("any", lambda code: number(code) ** 2 / unit)})]
         if kind == "asked":
             return self.asked(term)
-        if kind == "running":
-            return [term(curve=self.running(name, counts["rows"]))]
-        if kind in ("smooth bins", "smooth running"):
-            return [term(curve=self.smooth(name, counts["width"], kind == "smooth running", square))]
+        if kind in ("running", "smooth bins", "smooth running"):
+            width, last = counts.get("width", 1), self.count(name) - 1
+            if counts.get("rows", last) < last:
+                raise Unsupported("running counts of some values")
+            bins = counts.get("rows", -(-last // width))
+            return [term(curve=self.smooth(name, width, bins, kind != "smooth bins", square))]
         if kind == "weighted sums":
             return [term(curve=self.weighted(counts, square))]
         if kind == "weighed margins":
@@ -444,11 +440,8 @@ class Item:
             return [term(scalars=scalars, where=part)]
         if isinstance(item.get("ranges"), dict):
             [(name, ranges)] = item["ranges"].items()
-            quote = "'" if self.attributes[name].kind in ("date", "ordered") else ""
-            ends = [
-                [f"{quote}{str(end).replace(quote or ' ', quote * 2)}{quote}" for end in one["range"]] for one in ranges
-            ]
-            texts = [f"{quoted(name)} between {low} and {high}" for low, high in ends]
+            ends = [[str(end).replace("'", "''") for end in one["range"]] for one in ranges]
+            texts = [said(name, f"between '{low}' and '{high}'") for low, high in ends]
             return [term(scalars=scalars, where=[Condition(text, self.attributes)]) for text in texts]
         raise Unsupported("an item's own question of this kind")
 
@@ -457,37 +450,26 @@ class Item:
         widths, factor = [1], 8 if len(names) == 1 else 4
         while 2 * factor * widths[0] < max(map(self.count, names)):
             widths.insert(0, widths[0] * factor)
-        found = []
+        found, often = [], 1 + (len(widths) - 1) * len(names)
         for i, width in enumerate(widths):
-            codes = {name: range(self.attributes[name].size) for name in names}
-            parts = {n: [self.place(n, code) // width for code in codes[n]] if width > 1 else None for n in names}
-            found.append(term(Fraction(1 + (len(widths) - 1) * len(names), len(names) if i else 1), cells=parts))
+            parts = {n: [self.place(n, x) // width for x in range(self.attributes[n].size)] for n in names}
+            cells: Any = parts if width > 1 else dict.fromkeys(names)
+            found.append(term(Fraction(often, len(names) if i else 1), cells=cells))
         return found
 
-    def running(self, name: str, rows: int) -> Curve:
-        missing = self.attributes[name].values
-        parts = [part for part in self.segments(name) if part[0] < missing]
-        affine = len(parts) == 1 and rows >= parts[0][1] - parts[0][0]
-
-        def size(code: int) -> int:
-            return 0 if code == missing else max(0, rows - self.place(name, code))
-
-        shape = "affine" if affine else "monotone"
-        return Curve(name, shape, lambda x, y: abs(size(x) - size(y)), size, int(affine))
-
-    def smooth(self, name: str, width: int, running: bool, square: bool) -> Curve:
-        """Smooth bins: code q w + r is w - r in bin q and r in the next. Their running sums move by what codes move."""
-        bins = -(-(self.count(name) - 1) // width)  # all but the last
+    def smooth(self, name: str, width: int, bins: int, running: bool, square: bool) -> Curve:
+        """Smooth bins: code q w + r is w - r in bin q and r in the next; or their running sums, of so many bins."""
+        steady = running and (width == 1 or not square)  # then a sum moves by what codes move
 
         def size(code: int) -> int:
             q, r = divmod(self.place(name, code), width)
-            if running and square:
+            if running and not steady:
                 return (width - r) ** 2 * (q < bins) + max(0, bins - q - 1) * width * width
             return width * (bins - q) - r if running else (width - r) ** 2 + r * r if square else width
 
         def move(x: int, y: int) -> int:
             (p, a), (q, b) = sorted((divmod(self.place(name, x), width), divmod(self.place(name, y), width)))
-            if running and not square:
+            if steady:
                 return (q - p) * width + b - a
             if running:
                 return (b - a) ** 2 if p == q else (width - a) ** 2 + (q - p - 1) * width * width + b * b
@@ -495,8 +477,8 @@ class Item:
             steps = near if q <= p + 1 else [width - a, a, width - b, b]
             return sum(step * step for step in steps) if square else sum(map(abs, steps))
 
-        shape = "affine" if running and not square else "any" if square and not running else "monotone"
-        return Curve(name, shape, move, size, 0 if square else 1 if running else width)
+        shape = "affine" if steady else "any" if square and not running else "monotone"
+        return Curve(name, shape, move, size, 1 if steady else 0 if square else width)
 
     def weighted(self, counts: dict[str, Any], square: bool) -> Curve:
         """A number for each value, with a weight, and sums of all of them with weights of their own."""
@@ -517,12 +499,8 @@ class Item:
         return Curve(name, "any", move, size)
 
 
-def answered(name: str) -> str:
-    return f"{quoted(name)} is not missing"
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def said(name: str, what: str) -> str:
+    return '"' + name.replace('"', '""') + f'" {what}'
 
 
 def regions(policy: Policy) -> tuple[list[Region], bool]:
@@ -598,7 +576,12 @@ def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction
         if policy.groups or policy.joint:
             raise Unsupported("known figures beside groups or metrics")
         if policy.presence or any(policy.rules[name].kind != "public" for name in names):
-            each = [worst(terms, alike, (alike.rules, alike.at_most, box))[0] for box in kept]
+            rest = policy.presence and "count" in policy.document["known"][0]  # nobody is in the last class
+            worlds = [replace(alike, presence=rest and box == kept[-1]) for box in kept]
+            each = [
+                worst(terms, world, (alike.rules, alike.at_most, box))[0]
+                for world, box in zip(worlds, kept, strict=True)
+            ]
             apart = all(name in term.cells and term.cells[name] is None for term in terms for name in names)
             return sum(each, Fraction(0)) * (1 if apart or not gaussian else sum(map(bool, each))), False
     found, sure = regions(policy)
