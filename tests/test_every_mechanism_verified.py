@@ -18,6 +18,7 @@ from tetraodon import pufferfish as pf
 from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.one_scale import EXACT
+from tetraodon.mechanism.ranks import RANKS
 from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
@@ -41,7 +42,7 @@ QUERIES: dict[str, Query] = {
     "bins": Histogram(("x",), (("x", ((0, 1), (2, 4))),)),
     "cdf": Cdf("x"),
     "cdf by sex": Cdf("x", by=("sex",)),
-    "quantiles": Quantiles("x", (Fraction(1, 2),), bounds=True),
+    "quantiles": Quantiles("x", (Fraction(1, 2),)),
     "ranges": Ranges("x"),
     "named ranges": Ranges("x", (("low", 0, 2), ("middle", 1, 3))),
     "total": Total("x"),
@@ -104,7 +105,7 @@ def strategies() -> list[tuple[str, str, Strategy]]:
             here = policy(**changes)
             for strategy in proposals(query, here):
                 unit = certify_release(here, strategy.measurements(Fraction(1)))
-                if unit.finite:
+                if unit.finite and strategy.mechanism is not RANKS:
                     found.append((secrets, name, strategy if unit.epsilon else EXACT.of(strategy)))
     return found
 
@@ -249,7 +250,7 @@ def test_weighted_sums(secrets: str) -> None:
         only["secrets"] = {"x": only["secrets"]["x"]}
     here = policy(attributes={"x": {"integer": [0, 4]}}, **only)
     rows = np.array([[3, 2, 0, 0, 1], [0, 1, 1, 2, 3]])
-    sums = LinearQuery(WeightedSums.of("x", np.array([4, 3, 3, 2, 4]), rows, Fraction(1, 4)))
+    sums = LinearQuery(WeightedSums("x", np.array([4, 3, 3, 2, 4]), rows, Fraction(1, 4)))
     measurements = [Measurement(sums, Fraction(30))]
     world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     mechanism, certificate = run_on(measurements, here, world), certify_release(here, measurements)

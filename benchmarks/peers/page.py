@@ -29,7 +29,7 @@ PARTS = {
     "kmeans": {"plain": "scikit-learn (reference, not private)"},
 }
 """Which part of a library a comparison uses, where it has several."""
-SHORT = {"few-quantiles", "sparse", "coresets", "alone", "bound", "tables"}
+SHORT = {"few-quantiles", "quantile-intervals", "sparse", "coresets", "alone", "bound", "tables"}
 """Comparisons that have one line for each question."""
 BESIDE = ("tetraodon", "ours")
 """How the names of what is not a peer begin."""

@@ -34,18 +34,29 @@ def tables(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every 
 
 
 def ours(sizes: list[int], secret: dict[str, Any], budget: dict[str, Any]) -> float:
-    """The mean squared error that we plan for a cell of all two-way tables."""
+    """The mean squared error that we plan for a cell of all two-way tables.
+
+    Shares are such that the sum over all cells is what the planner makes least, as the others do.
+    """
     names = [f"a{place:02}" for place in range(len(sizes))]
+    power, pairs = (1 / 2 if "rho" in budget else 1 / 3), list(combinations(range(len(sizes)), 2))
     plan = td.plan(
         {
             "dataset": "tables",
             **secret,
             "attributes": {name: {"integer": [0, size - 1]} for name, size in zip(names, sizes, strict=True)},
             "budget": budget,
-            "release": [{"name": "_".join(pair), "histogram": list(pair)} for pair in combinations(names, 2)],
+            "release": [
+                {
+                    "name": f"{names[one]}_{names[other]}",
+                    "histogram": [names[one], names[other]],
+                    "share": f"{(sizes[one] * sizes[other]) ** power:.3f}",
+                }
+                for one, other in pairs
+            ],
         }
     )
-    cells = np.array([np.prod(pair) for pair in combinations(sizes, 2)])
+    cells = np.array([sizes[one] * sizes[other] for one, other in pairs])
     return float(cells @ [item.expected_error**2 for item in plan] / cells.sum())
 
 

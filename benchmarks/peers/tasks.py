@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import duckdb
 import numpy as np
@@ -28,6 +29,7 @@ from benchmarks.peers.rows import OURS, Row, absolute, all_of, compared, compare
 from benchmarks.peers.sparse_errors import sparse_errors
 from benchmarks.peers.tables import tables
 from tetraodon.gate import without_ledger
+from tetraodon.releases.answer import Answer
 from tetraodon.releases.counting import count as counted
 from tetraodon.releases.release import infer
 from tetraodon.releases.run import noisy
@@ -119,7 +121,7 @@ def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 -
         whole, floats, ends = np.sort(values), np.sort(values).astype(np.float64), (0.0, high + 1.0)
         for count, at in FEW.items():
             errors: dict[str, list[float] | Missing] = {
-                OURS: [_rank_error(whole, at, found) for found in _our_quantiles(whole, high, at, repeats)]
+                OURS: [_rank_error(whole, at, found) for found, _, _ in _our_quantiles(whole, high, at, repeats)]
             }
             for peer, method in METHODS.items():
                 told = [method(floats, at, 1.0, ends, seed) for seed in range(repeats)]
@@ -130,15 +132,54 @@ def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 -
             yield from absolute(what, errors, {OURS: version("tetraodon")})
 
 
-def _our_quantiles(values: NDArray[np.int64], high: int, at: list[float], repeats: int) -> Iterator[list[float]]:
+def quantile_intervals(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
+    """A median and quartiles with intervals at epsilon 1, beside those read off running counts, one record replaced."""
+    repeats = 10 if quick else 100
+    columns = quantile_columns()
+    for name in ("fnlwgt", "household power"):
+        values, high = columns[name]
+        whole = np.sort(values)
+        for count, at in {1: [0.5], 3: [0.25, 0.5, 0.75]}.items():
+            made = {
+                OURS: list(_our_quantiles(values, high, at, repeats, bounds=True)),
+                "running counts": list(_off_counts(values, high, at, repeats // 4)),
+            }
+            what = f"{count} quantile{'s' * (count > 1)} of {name}, {len(values):,} records, epsilon 1"
+            errors = {who: [_rank_error(whole, at, found) for found, _, _ in each] for who, each in made.items()}
+            widths = {who: [_records_in(whole, low, most) for _, low, most in each] for who, each in made.items()}
+            for measure, found in (("mean error in rank", errors), ("mean records in an interval", widths)):
+                yield from absolute(f"{what}: {measure}", dict(found), {OURS: version("tetraodon")})
+
+
+Drawn: TypeAlias = tuple[list[float], list[float], list[float]]
+"""Quantiles, with the lower and upper ends of their intervals."""
+
+
+def _our_quantiles(
+    values: NDArray[np.int64], high: int, at: list[float], repeats: int, *, bounds: bool = False
+) -> Iterator[Drawn]:
     """As many releases of a table that is counted once."""
-    item = {"name": "q", "quantiles": "x", "at": at, "bounds": False}
+    for answer in _released({"quantiles": "x", "at": at, "bounds": bounds}, values, high, repeats):
+        yield tuple([float(one) for one in answer.columns[key]] for key in ("x", "lower", "upper"))  # type: ignore[misc]
+
+
+def _off_counts(values: NDArray[np.int64], high: int, at: list[float], repeats: int) -> Iterator[Drawn]:
+    """The same, read off the running counts of all values."""
+    for answer in _released({"cdf": "x"}, values, high, repeats):
+        yield tuple(zip(*(answer.quantile_interval(share) for share in at), strict=True))  # type: ignore[misc]
+
+
+def _released(item: dict[str, Any], values: NDArray[np.int64], high: int, repeats: int) -> Iterator[Answer]:
     document = {"dataset": "few", "presence": "public", "attributes": {"x": {"integer": [0, high]}}}
-    plan = td.plan({**document, "budget": {"epsilon": 1}, "release": [item]})
+    plan = td.plan({**document, "budget": {"epsilon": 1}, "release": [{"name": "q", **item}]})
     exact, permit = counted(plan, pl.DataFrame({"x": values}))["q"], without_ledger(plan.certificate)
     for _ in range(repeats):
-        made = infer(plan, {"q": noisy(plan["q"], exact, permit)}, "", "")
-        yield [float(value) for value in made["q"].columns["x"]]
+        yield infer(plan, {"q": noisy(plan["q"], exact, permit)}, "", "")["q"]
+
+
+def _records_in(values: NDArray[np.int64], low: list[float], high: list[float]) -> float:
+    """Records between the ends of intervals, which are values themselves, on average."""
+    return float((np.searchsorted(values, high, "left") - np.searchsorted(values, low, "right")).clip(0).mean())
 
 
 def sparse(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
@@ -220,6 +261,7 @@ TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
     "ranges": ranges,
     "quantiles": quantiles,
     "few-quantiles": few_quantiles,
+    "quantile-intervals": quantile_intervals,
     "sparse": sparse,
     "kmeans": kmeans,
     "coresets": coresets,

@@ -47,7 +47,7 @@ from tetraodon.query.levels import LevelSums
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import EachPerson, Number
-from tetraodon.query.ranks import Ranks
+from tetraodon.query.ranks import RankEnds, Ranks
 from tetraodon.query.records_where import records_where
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums, WrittenOut
 from tetraodon.query.soft_bins import Product, Soft
@@ -377,7 +377,11 @@ CONTRIBUTIONS: dict[Any, Callable[[], list[LinearQuery]]] = {
     WeighedMargins: whole(WeighedMargins(("s", "x"), (2, 5), (2, -3, -1, 20), Fraction(1, 20))),
     Among: conditions,
     EachPerson: whole(),
-    Ranks: whole(Ranks("x", 5, (Fraction(1, 2),)), Ranks("x", 5, (Fraction(1, 4), Fraction(1, 2)))),
+    Ranks: whole(
+        Ranks("x", 5, (Fraction(1, 2),)),
+        Ranks("x", 5, (Fraction(1, 4), Fraction(1, 2))),
+        Ranks("x", 5, (Fraction(1, 4),), ends=RankEnds(Fraction(1, 2), Fraction(2, 3))),
+    ),
     ChosenTables: whole(ChosenTables((Split("x"), Split("s")), (5, 2), 1, 0, (), False)),
     Divided: whole(Divided(("x",), (5,)), Divided(("x", "s"), (5, 2))),
     Disguised: whole(),

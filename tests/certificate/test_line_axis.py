@@ -24,7 +24,7 @@ from tetraodon.exact.arrays import Ints
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.query.contribution import AllRanges, Among, Contribution, One, Prefix, Table
+from tetraodon.query.contribution import AllRanges, Among, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.query.linear import LinearQuery, Measurement, Split
 from tetraodon.query.number import Number
 from tetraodon.query.smooth import Hats, Ramps
@@ -323,6 +323,9 @@ def test_stretches_and_steps_inside_them_are_exact(data: st.DataObject) -> None:
     for number in range(2):
         levels = data.draw(st.lists(st.integers(-3, 3), min_size=len(lengths), max_size=len(lengths)))
         made.append(Term(number, Table(("a",), np.repeat(np.array([levels]), lengths, axis=1)), number + 1))
+    if data.draw(st.booleans()):
+        single, sums = (np.repeat(np.arange(k, k + len(lengths)) % 3 + 1, lengths) for k in (0, 1))
+        made[1] = Term(1, WeightedSums("a", single, sums[None, :]), 2)
     axis = LineAxis("a", graph, tuple(made), ())
     crossed = frozenset(data.draw(st.sets(st.integers(0, 1))))
     with pytest.MonkeyPatch.context() as patch:

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tetraodon as td
@@ -23,7 +24,7 @@ from tetraodon.queries import histogram
 from tetraodon.query.contribution import One
 from tetraodon.query.kinds import linear
 from tetraodon.query.linear import LinearQuery, Measurement, Split
-from tetraodon.query.ranks import Ranks
+from tetraodon.query.ranks import RankEnds, Ranks
 from tetraodon.query.records_where import records_where
 
 SIZE, PLACES = 3, 2
@@ -44,19 +45,23 @@ def policy(**changes: Any) -> td.Policy:
     return td.load_policy({**document, **changes})
 
 
-def chosen(shares: tuple[Fraction, ...], by: tuple[str, ...] = ()) -> LinearQuery:
-    return LinearQuery(Ranks("x", SIZE, shares), tuple(map(Split, by)))
+ENDS = [None, RankEnds(Fraction(1, 2), Fraction(1, 2)), RankEnds(Fraction(2), Fraction(3))]
+
+
+def chosen(shares: tuple[Fraction, ...], by: tuple[str, ...] = (), ends: RankEnds | None = None) -> LinearQuery:
+    return LinearQuery(Ranks("x", SIZE, shares, ends=ends), tuple(map(Split, by)))
 
 
 # -- the law, cut by cut --------------------------------------------------------------------------
 
 
 @cache
-def weights(places: tuple[int, ...], shares: tuple[Fraction, ...]) -> dict[tuple[int, ...], Sums]:
+def weights(places: tuple[int, ...], ranks: Ranks) -> dict[tuple[int, ...], Sums]:
     """The weight of every outcome, as an exact sum of exponentials, where records lie at given places."""
     found: dict[tuple[int, ...], Sums] = defaultdict(lambda: defaultdict(Fraction))
-    wanted = [(b - a) * len(places) for a, b in pairwise((Fraction(0), *shares, Fraction(1)))]
-    for cuts in combinations_with_replacement(range(SIZE * PLACES), len(shares)):
+    beyond = pairwise((Fraction(0), *ranks.beyond(SCALE), Fraction(0)))
+    wanted = [gap * len(places) + b - a for gap, (a, b) in zip(ranks.gaps, beyond, strict=True)]
+    for cuts in combinations_with_replacement(range(SIZE * PLACES), len(ranks.cuts)):
         ranks = [0, *(sum(place < cut for place in places) for cut in cuts), len(places)]
         off = sum((abs(b - a - w) for (a, b), w in zip(pairwise(ranks), wanted, strict=True)), Fraction(0))
         found[tuple(cut // PLACES for cut in cuts)][-off / SCALE] += 1
@@ -78,14 +83,23 @@ def total(sums: list[Sums]) -> Sums:
     return found
 
 
-def loses_at_most(one: tuple[int, ...], other: tuple[int, ...], shares: tuple[Fraction, ...], loss: Fraction) -> bool:
+def loses_at_most(one: tuple[int, ...], other: tuple[int, ...], ranks: Ranks, allowed: Fraction) -> bool:
     """Whether every outcome is at most e^loss times as likely with records at some places as with them at others.
 
-    P(o) / P'(o) = w(o) Z' / (w'(o) Z), compared in whole numbers: no float decides.
+    P(o) / P'(o) = w(o) Z' / (w'(o) Z), compared in whole numbers: no float decides. The counts that follow the codes
+    may turn out so that they lose how far they are apart over the scale of their noise.
     """
-    here, there = weights(one, shares), weights(other, shares)
+    here, there = weights(one, ranks), weights(other, ranks)
     whole, their_whole = total(list(here.values())), total(list(there.values()))
     for outcome in here:
+        loss = allowed
+        if ranks.ends is not None:
+            borders = ranks.ends.borders(np.array(outcome), SIZE)
+            tables = [
+                np.bincount(np.searchsorted(borders, np.array(end) // PLACES, side="right"), minlength=len(borders) + 1)
+                for end in (one, other)
+            ]
+            loss -= int(np.abs(tables[0] - tables[1]).sum()) / (SCALE * ranks.ends.noise)
         left = times(here[outcome], their_whole)
         right = times(there[outcome], whole)
         if sign_of_sum(total([left, {power + loss: -factor for power, factor in right.items()}])) > 0:
@@ -118,13 +132,32 @@ POLICIES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", POLICIES)
-@pytest.mark.parametrize("shares", SHARES)
-def test_no_outcome_of_any_neighbours_says_more(changes: dict[str, Any], shares: tuple[Fraction, ...]) -> None:
-    here = policy(**changes)
-    loss = certify_measurements(here.graph, [Measurement(chosen(shares), SCALE)])
+@pytest.mark.parametrize(
+    ("shares", "ends"), [*((one, None) for one in SHARES), *((SHARES[n], ENDS[n + 1]) for n in (0, 1))]
+)
+def test_no_outcome_of_any_neighbours_says_more(
+    changes: dict[str, Any], shares: tuple[Fraction, ...], ends: RankEnds | None
+) -> None:
+    here, query = policy(**changes), chosen(shares, ends=ends)
+    loss = certify_measurements(here.graph, [Measurement(query, SCALE)])
     assert not loss.exact
-    for one, other in neighbours(here, 3 if shares == SHARES[0] else 2):
-        assert loses_at_most(one, other, shares, Fraction(loss.epsilon))
+    for one, other in neighbours(here, 3 if shares == SHARES[0] and ends is None else 2):
+        assert loses_at_most(one, other, query.contribution, Fraction(loss.epsilon))
+
+
+@pytest.mark.parametrize(
+    ("changes", "drawn", "counted"),
+    [
+        ({}, 4, 2),
+        ({"presence": "secret", "secrets": {"x": "public", "s": "public"}}, 4, 1),
+        ({"presence": "secret"}, 4, 2),
+    ],
+)
+def test_ends_cost_what_is_drawn_and_what_is_counted(changes: dict[str, Any], drawn: int, counted: int) -> None:
+    """A record that comes or goes may be the only one that a gap should not have: that is two, as one that moves."""
+    ends = RankEnds(Fraction(5), Fraction(1, 3))
+    found = certify_release(policy(**changes), [Measurement(chosen(SHARES[0], ends=ends), SCALE)])
+    assert found.epsilon == drawn / SCALE + counted / (SCALE * ends.noise)
 
 
 @pytest.mark.parametrize(

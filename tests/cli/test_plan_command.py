@@ -36,6 +36,7 @@ def test_the_shape_of_a_plan(run_json: Callable[..., Any]) -> None:
             "epsilon",
             "expected_error",
             "error_together",
+            "interval_reach",
             "unit",
             "baseline_error",
             "baseline_mechanism",

@@ -43,7 +43,7 @@ from tetraodon.mechanism.hierarchical.fit import (
     Level,
     RunningFit,
     SmoothFit,
-    WrittenOutFit,
+    WeightedFit,
     hats_matrix,
     prefix_bins,
     prefix_forms,
@@ -402,7 +402,7 @@ def test_in_any_unit_the_fit_is_the_same(times: float, fit: SmoothFit) -> None:
 
 
 # -- other fits -------------------------------------------------------------------------------------
-# Least squares with bands, over running sums and written out, against the normal equations.
+# Least squares with bands, over running sums and over weighted sums, against the normal equations.
 
 SPREAD, NUMBERS = 50.0, np.random.default_rng(3)
 SUMS = np.concatenate([np.diag(0.5 + NUMBERS.random(7)), NUMBERS.random((3, 7))])
@@ -413,7 +413,7 @@ FITS: list[tuple[Any, np.ndarray]] = [
         for t in (0, None)
     ),
     *((RunningFit(s, SPREAD), s.columns()) for s in (running(2, 0), running(9, 2), running(13, 20))),
-    *((WrittenOutFit(SUMS, SPREAD, t), SUMS) for t in (0, None)),
+    *((WeightedFit(np.diag(SUMS), SUMS[7:], SPREAD, t), SUMS) for t in (0, None)),
 ]
 
 
@@ -649,3 +649,21 @@ def test_a_release_is_written_read_and_verified(table: pl.DataFrame, tmp_path: P
     again = td.load_release(tmp_path / "out")
     assert again["run"].columns["at_most"] == pytest.approx(made["run"].columns["at_most"])
     assert again.plan["run"].strategy == made.plan["run"].strategy
+
+
+@pytest.mark.parametrize("asked", [{"ranges": "x"}, {"cdf": "x"}])
+@pytest.mark.parametrize("secret", ["everything", {"within": 5}, {"within": 2000}])
+def test_long_attributes_are_predicted_from_afar(
+    asked: dict[str, str], secret: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To within one percent, from bins and ranges inside them; and no limit is met at twenty million values."""
+
+    def error(size: int) -> float:
+        here = public_policy(attributes={"x": {"integer": [0, size - 1]}}, secrets={"x": secret})
+        hierarchical._mean_variance.cache_clear()
+        return td.plan({**here, "release": [{"name": "q", **asked}]})["q"].expected_error
+
+    whole = error(300_000)
+    monkeypatch.setattr(hierarchical, "SEEN_WHOLE", 30_000)
+    assert error(300_000) == pytest.approx(whole, rel=0.01)
+    assert error(20_000_000) < 2 * whole

@@ -99,7 +99,11 @@ def test_estimates_are_unbiased_and_as_good_as_predicted(changes: dict[str, Any]
 )
 def test_marginals_of_more_attributes_take_the_place_of_several(changes: dict[str, Any], joined: bool) -> None:
     """Where a step may change all attributes; and a plan of the same tables errs no more."""
-    asked = [{"name": "-".join(pair), "histogram": list(pair)} for pair in itertools.combinations("abcde", 2)]
+    cells = dict(zip("abcde", (74, 16, 5, 2, 99), strict=True))
+    asked = [
+        {"name": x + y, "histogram": [x, y], "share": f"{(cells[x] * cells[y]) ** (1 / 3):.3f}"}
+        for x, y in itertools.combinations("abcde", 2)
+    ]  # the sum over all cells is what both make least
     here = policy((74, 16, 5, 2, 99), release=asked, **changes)
     found = marginals(two_way("abcde"), here)
     assert found.certificate.epsilon == 1

@@ -34,12 +34,19 @@ def records_at(places: list[int], size: int) -> ScatteredRecords:
     return ScatteredRecords(at, np.ones(len(at), np.int64), counts, size, system_coins())
 
 
-def off(cuts: tuple[int, ...], places: list[int], shares: tuple[Fraction, ...], together: int = 1) -> Fraction:
+def off(
+    cuts: tuple[int, ...],
+    places: list[int],
+    shares: tuple[Fraction, ...],
+    together: int = 1,
+    beyond: tuple[Fraction, ...] = (),
+) -> Fraction:
     """U: how many records all gaps have too many, or too few, where each cut has the first rank of its step."""
     ranks = [sum(place < cut for place in places) // together * together for cut in cuts]
-    wanted = [Fraction(0), *shares, Fraction(1)]
-    gaps = zip(pairwise([0, *ranks, len(places)]), pairwise(wanted), strict=True)
-    return sum((abs(b - a - (d - c) * len(places)) for (a, b), (c, d) in gaps), Fraction(0))
+    more = beyond or (Fraction(0),) * len(shares)
+    wanted = [share * len(places) + each for share, each in zip(shares, more, strict=True)]
+    gaps = zip(pairwise([0, *ranks, len(places)]), pairwise([Fraction(0), *wanted, Fraction(len(places))]), strict=True)
+    return sum((abs(b - a - (d - c)) for (a, b), (c, d) in gaps), Fraction(0))
 
 
 def weight(off_by: Fraction, scale: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise.cut_worlds import FEW, few_places, off, records_at, weight
 
-from tetraodon.mechanism.ranks import rank_reach, usual_error
+from tetraodon.mechanism.ranks import cut_errors, rank_reach
 from tetraodon.noise import joint_exponential as rank_cuts
 from tetraodon.noise.coins import system_coins
 from tetraodon.noise.joint_exponential import RankCuts, draw_by_rank
@@ -22,12 +22,12 @@ __all__ = ["few_places"]
 
 
 def chances(
-    places: list[int], size: int, shares: tuple[Fraction, ...], scale: Fraction
+    places: list[int], size: int, shares: tuple[Fraction, ...], scale: Fraction, beyond: tuple[Fraction, ...] = ()
 ) -> dict[tuple[int, ...], float]:
     """The chance of every outcome, from a list of all cuts."""
     found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
     for cuts in combinations_with_replacement(range(size * FEW), len(shares)):
-        found[tuple(cut // FEW for cut in cuts)] += weight(off(cuts, places, shares), scale)
+        found[tuple(cut // FEW for cut in cuts)] += weight(off(cuts, places, shares, 1, beyond), scale)
     total = sum(found.values())
     return {outcome: float(one / total) for outcome, one in found.items()}
 
@@ -44,14 +44,21 @@ def chances(
     ],
 )
 @pytest.mark.parametrize("spare", [2, 128])
+@pytest.mark.parametrize("reach", [Fraction(0), Fraction(3, 2), Fraction(6)])
 def test_draws_have_their_chances(
-    places: list[int], shares: tuple[Fraction, ...], scale: Fraction, spare: int, monkeypatch: pytest.MonkeyPatch
+    places: list[int],
+    shares: tuple[Fraction, ...],
+    scale: Fraction,
+    reach: Fraction,
+    spare: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A false alarm once in 10^9 runs for each of twelve, by Bernstein's inequality for each outcome."""
+    """A false alarm once in 10^9 runs for each of 36, by Bernstein's inequality for each outcome."""
     monkeypatch.setattr(rank_cuts, "SPARE", spare)
     monkeypatch.setattr(rank_cuts, "EACH", 0)
-    expected, many = chances(places, 4, shares, scale), 1500
-    law = RankCuts(records_at(places, 4), shares, scale)
+    beyond = tuple(reach * (-1) ** place for place in range(1, len(shares) + 1))
+    expected, many = chances(places, 4, shares, scale, beyond), 1500
+    law = RankCuts(records_at(places, 4), shares, scale, beyond)
     drawn = Counter(tuple(law.draw()) for _ in range(many))
     assert set(drawn) <= set(expected)
     log = math.log(2 * len(expected) * 10**9)
@@ -73,9 +80,10 @@ def test_each_cell_has_its_own_records(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_usual_error_is_that_of_evenly_spread_records() -> None:
     """Of one cut it is the square root of one half; of two, from polynomials times exponentials, that of 5/6."""
-    assert usual_error(1) == pytest.approx(math.sqrt(1 / 2), rel=2e-3)
-    assert usual_error(2) == pytest.approx(math.sqrt(5 / 6), rel=2e-3)
-    assert usual_error(60) == pytest.approx(math.sqrt(62 / 3), rel=2e-2)
+    assert cut_errors(1) == pytest.approx([math.sqrt(1 / 2)], rel=2e-3)
+    assert cut_errors(2) == pytest.approx([math.sqrt(5 / 6)] * 2, rel=2e-3)
+    assert math.sqrt(np.mean(np.square(cut_errors(60)))) == pytest.approx(math.sqrt(62 / 3), rel=2e-2)
+    assert max(cut_errors(9)) == cut_errors(9)[4]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.sampled_from([Fraction(1, 2), Fraction(2)]))

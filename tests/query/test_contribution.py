@@ -53,7 +53,7 @@ def contributions(draw: st.DrawFn) -> Contribution:
         lambda: Number(value, squared=draw(st.booleans())),
         lambda: Number(value, other, centred=draw(st.booleans())),
         lambda: Table(("x",), np.array(draw(st.lists(rows, min_size=1, max_size=3)), np.int64)),
-        lambda: WeightedSums.of("x", np.arange(1, SIZE + 1), np.array([draw(rows)]), Fraction(1, 4)),
+        lambda: WeightedSums("x", np.arange(1, SIZE + 1), np.array([draw(rows)]), Fraction(1, 4)),
         lambda: Beyond.of("x", tuple(draw(st.integers(0, code)) for code in range(SIZE))),
         lambda: AllRanges("x", SIZE),
         lambda: Hats("x", SIZE, width),

@@ -31,7 +31,7 @@ from tetraodon.releases.least_epsilon import (
     require_targets,
     wanted_of,
 )
-from tetraodon.releases.plan import offers
+from tetraodon.releases.plan import offers, original
 from tetraodon.releases.plan import plan as make_plan
 
 # -- least epsilon ----------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def random_policy(chance: random.Random) -> td.Policy:
 
 def kept(policy: td.Policy, place: int, error: int, sure: Fraction) -> bool:
     plan = make_plan(policy, epsilon=epsilon_at_place(place))
-    return all(error_bound(item, policy, sure) <= error for item in plan)
+    return all(error_bound(original(item, plan), policy, sure) <= error for item in plan)
 
 
 def place_found(plan: td.Plan) -> int:

@@ -26,7 +26,7 @@ from tetraodon.certificate.axis import (
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
-from tetraodon.query.contribution import Among, Table, Traits
+from tetraodon.query.contribution import Among, Traits
 
 # -- line maxima ------------------------------------------------------------------------------------
 # Maxima of a(x) + a(y) + |h(x) - h(y)| over pairs in a sliding window or in the same block, in linear time.
@@ -306,11 +306,13 @@ class LineAxis:
                     return best_in_blocks(alone, height, self.graph.components())
                 case _:
                     pass
+        if self.graph.edge_count > min(LISTED, EDGE_LIMIT) and (runs := self._by_runs(alone, same)) is not None:
+            return runs
         if self.graph.edge_count <= EDGE_LIMIT:
             found = best_edge(self.graph.edges(), [(t, cells) for t in same], alone)
             assert found is not None
             return found
-        return self._by_runs(alone, lone, same)
+        return self._term_by_term(lone)
 
     def _at_ends(self, alone: Sequence[Ints], potentials: Sequence[Ints]) -> bool:
         """Whether the two largest of alone + height, and of alone - height, are among the two values at each end.
@@ -348,24 +350,24 @@ class LineAxis:
             return best_edge(self.graph.edges(), [(term, cells) for term in same], alone)
         return replace(found, value=bound, exact=False)
 
-    def _by_runs(self, alone: Ints, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
-        """Rows that are constant over long stretches: compare stretches, not values. Else bound each term apart."""
-        tables = [t.contribution for t in self.terms if isinstance(t.contribution, Table)]
-        if len(tables) == len(self.terms) and isinstance(self.graph, Everything | Within):
-            starts, ends = runs_of_equal_columns(np.concatenate([table.matrix for table in tables]))
-            if len(starts) ** 2 <= EDGE_LIMIT:
-                x, y = np.triu_indices(len(starts), k=1)
-                near = starts[y] - ends[x] <= (self.graph.reach if isinstance(self.graph, Within) else self.graph.size)
-                pair = (ends[x[near]], starts[y[near]])
-                long = ends > starts
-                inside = (starts[long], starts[long] + 1)
-                found = best_edge(
-                    iter([p for p in (pair, inside) if len(p[0])]),
-                    [(t, np.arange(self.graph.size)) for t in same],
-                    alone,
-                )
-                assert found is not None
-                return found
+    def _by_runs(self, alone: Ints, same: Sequence[Term]) -> Peak | None:
+        """Values that are alike over long stretches: compare stretches, not values. None where they are not."""
+        rows = [term.contribution.alike for term in self.terms]
+        if not isinstance(self.graph, Everything | Within) or any(one is None for one in rows):
+            return None
+        starts, ends = runs_of_equal_columns(np.concatenate([one for one in rows if one is not None]))
+        if len(starts) ** 2 > min(EDGE_LIMIT, self.graph.edge_count):
+            return None
+        x, y = np.triu_indices(len(starts), k=1)
+        near = starts[y] - ends[x] <= (self.graph.reach if isinstance(self.graph, Within) else self.graph.size)
+        pair = (ends[x[near]], starts[y[near]])
+        long = ends > starts
+        inside = (starts[long], starts[long] + 1)
+        every = iter([p for p in (pair, inside) if len(p[0])])
+        return best_edge(every, [(t, np.arange(self.graph.size)) for t in same], alone)
+
+    def _term_by_term(self, lone: Sequence[Term]) -> Peak:
+        """A bound on each term apart."""
         if len(self.terms) == 1:
             raise self._too_many_pairs()
         parts = [replace(self, terms=(term,)) for term in self.terms]

@@ -81,7 +81,7 @@ def plan(
     \b
     --json gives {"dataset", "budget", "delta", "epsilon", "certificate": {"epsilon", "epsilon_exact", "witness",
       "method", "exact"; with Gaussian noise "delta", "rho", "rho_exact"}, "queries": [{"name", "asked", "mechanism",
-      "epsilon", "expected_error", "error_together", "unit", "baseline_error", "baseline_mechanism",
+      "epsilon", "expected_error", "error_together", "interval_reach", "unit", "baseline_error", "baseline_mechanism",
       "expected_error_if_presence_public", "certificate", "measurements", "table"}],
       "target": null or {"error", "confidence", "epsilon", "driven_by": [NAME], "items": [{"name", "within", "allowed",
       "bound", "confidence", "records", "kept"}]}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",

@@ -11,13 +11,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.exact.one_thread import searching
+from tetraodon.mechanism.hierarchical import KINDS
 from tetraodon.mechanism.hierarchical.fit import LinearFit, hats_matrix
 from tetraodon.mechanism.one_scale import free_totals
 from tetraodon.mechanism.strategy import AskedPairs, Ends, Measured, Mechanism, Scaled, Strategy
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.query.contribution import One
@@ -201,27 +203,28 @@ Grid: TypeAlias = tuple[tuple[LinearQuery, ...], tuple[Fraction, ...]]
 
 
 @lru_cache(maxsize=64)
-def best_grid(table: tuple[Split, Split], graph: SecretGraph) -> Grid | None:
+def best_grid(table: tuple[Split, Split], graph: SecretGraph, noise: NoiseLaw = LAPLACE) -> Grid | None:
     """What to measure besides single cells, and the noise of each in multiples of theirs."""
     names = (table[0].name, table[1].name)
     sizes = [graph.domain[name].size for name in names]
     if math.prod(sizes) > ANSWER_LIMIT or max(sizes) > LONGEST_SIDE:
         return None
-    cell = sensitivity_of(graph, LinearQuery(One(), table)).value
+    cell = _cost(graph, LinearQuery(One(), table), noise)
     if not cell:
         return None  # single cells may be told exactly
     tried: list[tuple[float, Grid]] = []
     for widths in dict.fromkeys(_widths(sizes)):
         queries = _queries(names, sizes, widths)
         try:
-            costs = np.array([float(sensitivity_of(graph, one).value) for one in queries])
+            costs = np.array([_cost(graph, one, noise) for one in queries])
         except Refused:
             continue
         if len(queries) > 1 and (costs > 0).all():
-            for error, shares in _best_shares(sizes, widths, costs):
-                grid = _rounded(queries, shares / costs)
-                tried.append((error * _lost(graph, grid, float(shares[0] / costs[0])) ** 2, grid))
-    [(alone, _)] = _best_shares(sizes, (0, 0), np.array([float(cell)]))
+            for error, shares in _best_shares(sizes, widths, costs, noise):
+                precise = shares ** (1 / KINDS[noise].power) / costs
+                grid = _rounded(queries, precise)
+                tried.append((error * (_lost(graph, grid, noise) * float(precise[0])) ** 2, grid))
+    [(alone, _)] = _best_shares(sizes, (0, 0), np.array([cell]), noise)
     error, best = min(tried, key=lambda one: one[0], default=(alone, ((), ())))
     return best if len(best[0]) > 1 and error < WORTH * alone else None
 
@@ -234,10 +237,16 @@ def _rounded(queries: Sequence[LinearQuery], precise: Floats) -> Grid:
     return tuple(one for one, _ in kept), weights
 
 
-def _lost(graph: SecretGraph, grid: Grid, precise: float) -> float:
-    """What a grid loses with noise of 1 / precise on each cell. Less than one where no step moves all its parts."""
-    measured = [Measurement(one, weight) for one, weight in zip(*grid, strict=True)]
-    return float(certify_measurements(graph, measured).epsilon) * precise
+def _cost(graph: SecretGraph, query: LinearQuery, noise: NoiseLaw) -> float:
+    """What a query loses with noise of one record on each answer; of squares, the root of twice that."""
+    return _lost(graph, ((query,), (1 / query.contribution.unit,)), noise)
+
+
+def _lost(graph: SecretGraph, grid: Grid, noise: NoiseLaw) -> float:
+    """The same for a grid with noise of one on each cell. It is less than its parts where no step moves all of them."""
+    measured = [Measurement(one, weight, noise) for one, weight in zip(*grid, strict=True)]
+    found = certify_measurements(graph, measured)
+    return float(found.epsilon) if found.rho is None else math.sqrt(2 * found.rho)
 
 
 def _widths(sizes: list[int]) -> Iterator[tuple[int, int]]:
@@ -263,11 +272,13 @@ def _queries(names: tuple[str, str], sizes: list[int], widths: tuple[int, int]) 
 
 
 @searching
-def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Floats) -> list[tuple[float, Floats]]:
+def _best_shares(
+    sizes: list[int], widths: tuple[int, int], costs: Floats, noise: NoiseLaw
+) -> list[tuple[float, Floats]]:
     """Least errors at a budget of one, and the shares of the budget that reach them: with strips, and hardly any.
 
-    Why   with precisions p_k = (share_k / cost_k)^2 / 2 the error is a sum over pairs of eigenvectors of
-          asked / (sum of p_k times products of eigenvalues), smooth in the shares.
+    Why   with precisions p_k = (share_k / cost_k)^2 / 2, or share_k / cost_k^2 under Gaussian noise, the error is a sum
+          over pairs of eigenvectors of asked / (sum of p_k times products of eigenvalues), smooth in the shares.
     """
     from scipy.optimize import minimize
 
@@ -282,16 +293,16 @@ def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Floats) -> li
         seen.append(np.outer(a, b))
     asked = np.outer(one.asked, two.asked)
     asked = asked / (math.prod(size * (size + 1) / 2 for size in sizes))
-    stacked = np.stack(seen)
+    stacked, kind = np.stack(seen), KINDS[noise]
 
     def error(logs: Floats) -> tuple[float, Floats]:
         raw = np.exp(np.append(0.0, logs))
         shares = raw / raw.sum()
-        precise = (shares / costs) ** 2 / 2
+        precise = shares ** (2 / kind.power) / costs**2 / kind.variance
         whole = np.tensordot(precise, stacked, axes=1)
         value = float((asked / whole).sum())
         in_precise = -np.tensordot(stacked, asked / whole**2, axes=2)
-        in_logs = in_precise * 2 * precise
+        in_logs = in_precise * (2 / kind.power) * precise
         slope = in_logs - shares * in_logs.sum()
         return math.log(value), slope[1:] / value
 
@@ -319,11 +330,12 @@ class SmoothedGrid(Mechanism):
     words = "noise on cells and smoothed blocks"
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
-        """The best grid of those tried, if it beats single cells."""
+        """The best grid of those tried for each law of noise, if it beats single cells."""
         x, y = table = query.table(policy.domain)
-        found = best_grid((x, y), policy.graph)
-        if found is not None:
-            yield Strategy(self, found[0], free_totals(table, policy), table, found[1])
+        for noise in (LAPLACE, GAUSSIAN) if policy.delta else (LAPLACE,):
+            found = best_grid((x, y), policy.graph, noise)
+            if found is not None:
+                yield Strategy(self, found[0], free_totals(table, policy), table, found[1], made_for=noise)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
         return math.sqrt(grid_fit(at).mean_rectangle_variance())

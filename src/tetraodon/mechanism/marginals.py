@@ -209,26 +209,28 @@ SEARCH_GAINED, LITTLE = 0.002, 9.0
 """By how much a joined table must lower the logarithm of the error, and what tables in whose place it is keep."""
 SEARCH_MOST_JOINED, MOST_CELLS = 10_000, 2**17
 """Joined tables that are tried, times the tables that there are, and the cells that they have, at most."""
-RANGE = 12.0
-"""Precisions are searched for within e to the power of this, up and down."""
+RANGE, NOWHERE = 12.0, 1e-30
+"""Precisions are searched for within e to the power of this, up and down; and a squared error that is none."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableSearch:
     """Tables, what the squared errors of each weigh, and the sets of attributes that a step may change.
 
-    A set is None where somebody comes or goes.
+    A set is None where somebody comes or goes. `bounds` are squared errors of all cells that tables may have at most,
+    where steps lose one, if there are any; then a table errs more only if no search keeps to them.
     """
 
     tables: Sequence[TableParts]
     weights: Sequence[float]
     steps: Sequence[frozenset[str] | None]
+    bounds: Sequence[float] = ()
 
     @searching
-    def gaussian(self, *, weighed: bool) -> tuple[Floats, dict[frozenset[str], float]]:
+    def gaussian(self, start: Sequence[float] = (), *, weighed: bool) -> tuple[Floats, dict[frozenset[str], float]]:
         """One over the variance of each table, up to a factor, and by how much each part of larger tables counts.
 
-        Where margins are not `weighed`, every part counts once.
+        Where margins are not `weighed`, every part counts once. `start` are logarithms of precisions to begin with.
         """
         count, parts = len(self.tables), self._parts
         inside, own = self._inside, np.array([[part == t.of[-1] for t in self.tables] for part in parts])
@@ -241,29 +243,31 @@ class TableSearch:
             each, factor = np.exp(logs[:count]), np.exp(logs[count:]) if weighed else np.ones(len(parts))
             larger = below @ each
             precise = own @ each + factor * larger
-            value, slope = _log_error(self._asked, precise)
             top, rise = _log_largest(cost @ precise, sharp)
-            slope = slope + rise @ cost
+            value, slope, by_top = self._log_error(precise, top, sharp)
+            slope = slope + by_top * (rise @ cost)
             first = each * (slope @ (own + factor[:, None] * below))
-            return value + top, np.concatenate([first, slope * factor * larger]) if weighed else first
+            return value, np.concatenate([first, slope * factor * larger]) if weighed else first
 
-        found = _descend(error, np.zeros(count + (len(parts) if weighed else 0)))
+        logs = np.array(start or [0.0] * count) - max(start, default=0.0)
+        found = _descend(error, np.concatenate([logs, np.zeros(len(parts) if weighed else 0)]))
         factors = np.exp(found[count:]) if weighed else np.ones(len(parts))
         return np.exp(found[:count]), dict(zip(parts, factors.tolist(), strict=True))
 
     @searching
-    def laplace(self, *, joined: bool) -> tuple[Floats, dict[frozenset[str], float]]:
+    def laplace(self, start: Sequence[float] = (), *, joined: bool) -> tuple[Floats, dict[frozenset[str], float]]:
         """One over the scale of each table, up to a factor; where they may be `joined`, the same of tables besides.
+        `start` are logarithms of these to begin with.
 
         Post  tables whose place others take keep a little, so that each has a measurement of its own.
         """
         sets = [table.of[-1] for table in self.tables]
         columns = [self._column(one) for one in sets]
-        value, logs = self._descended(columns, np.zeros(len(sets)))
+        value, logs = self._descended(columns, np.array(start or [0.0] * len(sets)) - max(start, default=0.0))
         for more in self._joined() if joined else ():
             held = np.array([one <= more for one in sets])
-            start = np.append(np.where(held, np.maximum(logs - 6, -RANGE), logs), logs[held].max())
-            found, after = self._descended(wider := [*columns, self._column(more)], start)
+            first = np.append(np.where(held, np.maximum(logs - 6, -RANGE), logs), logs[held].max())
+            found, after = self._descended(wider := [*columns, self._column(more)], first)
             if found < value - SEARCH_GAINED:
                 value, logs, sets, columns = found, after, [*sets, more], wider
         count, rates = len(self.tables), np.exp(np.maximum(logs, logs.max() - LITTLE))
@@ -295,12 +299,13 @@ class TableSearch:
 
         def error(logs: Floats, sharp: float) -> tuple[float, Floats]:
             rate = np.exp(logs)
-            value, slope = _log_error(self._asked, inside @ rate**2)
             top, rise = _log_largest(moved @ rate, sharp)
-            return value + 2 * top, 2 * rate**2 * (slope @ inside) + 2 * rate * (rise @ moved)
+            value, slope, by_top = self._log_error(inside @ rate**2, 2 * top, sharp)
+            return value, 2 * rate**2 * (slope @ inside) + 2 * by_top * rate * (rise @ moved)
 
         logs = _descend(error, start)
-        return _log_error(self._asked, inside @ np.exp(2 * logs))[0] + 2 * math.log((moved @ np.exp(logs)).max()), logs
+        top = 2 * math.log((moved @ np.exp(logs)).max())
+        return self._log_error(inside @ np.exp(2 * logs), top, SEARCH_SHARP[-1])[0], logs
 
     def _told(self, table: frozenset[str], part: frozenset[str]) -> float:
         """One over how many cells of a table each number of a part is spread over; 0 where it does not tell it."""
@@ -317,15 +322,32 @@ class TableSearch:
         found = [dict(zip(t.of, t.spread, strict=True)) for t in self.tables]
         return np.array([[1 / spread[part] if part in spread else 0.0 for spread in found] for part in self._parts])
 
+    def _log_error(self, precise: Floats, lost: float, sharp: float) -> tuple[float, Floats, float]:
+        """The logarithm of the weighed squared errors where steps lose one, and its slopes: in the precision of each
+        part, and in the logarithm of what is `lost` with these precisions.
+
+        Errors above their bounds count besides, raised to a power that is `sharp`.
+        """
+        errors = np.maximum(self._asked @ (1 / precise), NOWHERE)
+        logs, weights = np.log(errors) + lost, np.log([weight for weight in self.weights if weight])
+        terms, powers = [weights + logs], [1.0]
+        if self.bounds:
+            bounds = np.log(self.bounds)
+            terms, powers = [*terms, weights + bounds + sharp * (logs - bounds)], [1.0, sharp]
+        top = float(np.max(terms))
+        each = np.exp(np.array(terms) - top)
+        slopes = np.array(powers) @ each / each.sum()
+        return top + math.log(each.sum()), -((slopes / errors) @ self._asked) / precise**2, float(slopes.sum())
+
     @cached_property
     def _asked(self) -> Floats:
-        """The weight of the variance of each part in the sum of squared errors."""
-        total = dict.fromkeys(self._parts, 0.0)
-        for table, weight in zip(self.tables, self.weights, strict=True):
-            for part, unknown, spread in zip(table.of, table.unknown, table.spread, strict=True):
-                if unknown:
-                    total[part] += weight * unknown / spread
-        return np.array(list(total.values()))
+        """How much of the variance of each part is in the squared errors of all cells of each table that is weighed."""
+        found = [
+            {part: u / spread for part, u, spread in zip(t.of, t.unknown, t.spread, strict=True)}
+            for t, weight in zip(self.tables, self.weights, strict=True)
+            if weight
+        ]
+        return np.array([[one.get(part, 0.0) for part in self._parts] for one in found])
 
     def _cost(self, part: frozenset[str], step: frozenset[str] | None) -> float:
         """The square of how far a step moves a part: of x - y, or of x, projected onto it."""
@@ -345,11 +367,6 @@ class TableSearch:
             for name in part
             for size in [table.cells // unspread]
         }
-
-
-def _log_error(asked: Floats, precise: Floats) -> tuple[float, Floats]:
-    each = asked / precise
-    return math.log(each.sum()), -each / precise / each.sum()
 
 
 def _log_largest(values: Floats, sharp: float) -> tuple[float, Floats]:
@@ -491,7 +508,8 @@ def _best_rates(asked: Sequence[Names], names: Names, policy: Policy) -> dict[Na
     able = [f.names for f in policy.graph.factors if f.graph.edge_count and set(f.names) & set(names)]
     changed = combinations(able, min(policy.graph.at_most, len(able)))
     steps: list[frozenset[str] | None] = [frozenset(chain(*some)) for some in changed if some]
-    found, joined = TableSearch(parts, weights, [*steps, *([None] if policy.graph.absent else [])]).laplace(joined=True)
+    search = TableSearch(parts, weights, [*steps, *([None] if policy.graph.absent else [])])
+    found, joined = search.laplace(joined=True)
     rates = dict(zip(sets, found.tolist(), strict=True))
     rates |= {tuple(name for name in policy.domain.names if name in one): rate for one, rate in joined.items()}
     kept = {one for one, rate in rates.items() if rate > LEAST * max(rates.values())}

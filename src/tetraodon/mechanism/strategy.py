@@ -88,6 +88,8 @@ Ends: TypeAlias = tuple[Ints, ...]
 """Low or high ends of boxes of a table's cells: an array of codes for each axis, broadcast against each other."""
 SENTENCES = Sentences(Path(__file__).parent / "templates" / "sentences.txt", listing=listing, CONFIDENCE=CONFIDENCE)
 """How each mechanism answers, by its name."""
+POSITIONS = 64
+"""Running counts at which their intervals are looked at, to know how long they are."""
 NOTHING = 1e-3
 """Counts are whole numbers. One that is known up to less than this has no noise left in it, only what floats add."""
 
@@ -188,6 +190,13 @@ class Scaled:
         """Root mean squared error per answer, as `Mechanism.expected_error` says; nothing where there is no noise."""
         return self.mechanism.expected_error(query, self) if self.strategy.noisy else 0.0
 
+    def interval_reach(self, query: Query) -> float | None:
+        """How far the intervals of quantiles reach either way, in records; None where the question wants none."""
+        reading = query.reading(self.domain)
+        if not isinstance(reading, RunningCounts) or not reading.bounds:
+            return None
+        return self.mechanism.interval_reach(query, self) if self.strategy.noisy else 0.0
+
 
 @dataclass(frozen=True)
 class Mechanism(ABC):
@@ -254,6 +263,16 @@ class Mechanism(ABC):
     @abstractmethod
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         """A distance that each answer keeps from the truth with the given confidence."""
+
+    def interval_reach(self, query: Query, at: Scaled) -> float:
+        """How far the interval of a quantile is expected to reach either way, in records: as far as running counts
+        can be off, on average.
+        """
+        size = at.shape[-1]
+        high = np.unique(np.linspace(0, size - 1, POSITIONS).astype(np.int64))
+        low = np.zeros_like(high)
+        others = (low,) * (len(at.shape) - 1)
+        return float(self.box_reach(at, (*others, low), (*others, high), CONFIDENCE).mean())
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
         """How it was answered, for a report: the macro of its name in `SENTENCES`.

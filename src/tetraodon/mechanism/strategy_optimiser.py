@@ -19,7 +19,7 @@ from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.exact.one_thread import searching
 from tetraodon.mechanism.hierarchical import Hierarchical, best_shape, fit_of
-from tetraodon.mechanism.hierarchical.fit import BandedFit, RunningFit, WrittenOutFit
+from tetraodon.mechanism.hierarchical.fit import BandedFit, RunningFit, WeightedFit
 from tetraodon.mechanism.strategy import AskedPairs, Measured, Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
@@ -44,10 +44,16 @@ Sought: TypeAlias = RunningCounts | EveryRange | ListedRanges
 # T D and 1 / d_i = 1 + |T_i|_1: these are the p-identity strategies of [MMHM18] section 5. If both are a secret, a
 # total of weight 1 is free: no step between values moves it, and presence loses 2 with it. Along other graphs all d_i
 # are 1, and the largest loss is smoothed and descended together with the error.
+#
+# On longer attributes rows are first searched that are alike within blocks of neighbours, and then within blocks of
+# half the length. Blocks of w values take the place of one: B'B has w times the products, and G is added up over pairs
+# of blocks, so that a round takes as long as if there were as many values as there are blocks.
 
 ROUNDS = 60
-TRIED, COLUMN_ROUNDS = 100, 300
-"""Rounds from each first rows, and from the best of what these lead to."""
+TRIED = 100
+"""Rounds from each first rows."""
+BLOCK_ROUNDS = {128: 300, 256: 150, 512: 100}
+"""Rounds from the best of what these lead to, for up to so many blocks; longer attributes have longer blocks."""
 SOFT = 1e-3
 NOWHERE = 100.0
 
@@ -61,12 +67,11 @@ def best_rows(
     """
     if not graph.edge_count:
         return None
-    error = _Error(asked, total)
     if isinstance(graph, Everything):
-        tried = [_descend_by_columns(error, np.maximum(first, 0.0), TRIED) for first in firsts]
-        rows = _descend_by_columns(error, min(tried, key=lambda one: one[0])[1], COLUMN_ROUNDS)[1]
+        rows = _descend_by_blocks(asked, firsts, total)
         single = 1 / (1 + rows.sum(axis=0))
         return single, rows * single
+    error = _Error(asked, total)
     x, y = (np.concatenate(ends) for ends in zip(*graph.edges(), strict=True))
     return np.ones(graph.size), _descend_by_edges(error, firsts[0], x, y, absent=total is None)
 
@@ -74,33 +79,73 @@ def best_rows(
 class _Error:
     """log tr(G C (I + T'T)^-1 C), less what a total takes away, with its gradients in T and in C = diag(c).
 
+    T and c are given for each of so many `blocks` of neighbouring values, which are alike; by default each is a value.
+
     Why   with S = C (I + T'T)^-1 C, u = S 1 and w = 1'u + v, a total of variance v takes u'G u / w. Both together
           change by tr(K dS), where K = G - (G u 1' + 1 u'G) / w + (u'G u / w^2) 1 1'.
     """
 
-    def __init__(self, asked: AskedPairs, total: float | None) -> None:
-        self.asked, self.total = asked, total
-        self.whole = float(asked.diagonal.sum())
+    def __init__(self, asked: AskedPairs, total: float | None, blocks: int = 0) -> None:
+        self.total, many = total, blocks or asked.size
+        self.sizes = np.bincount(_block_of(asked.size, many)).astype(np.float64)
+        self.pairs = asked if many == asked.size else None
+        self.diagonal = _by_blocks(asked.diagonal, many)
+        self.whole = float(self.diagonal.sum())
+        if self.pairs is None:
+            members = _block_of(asked.size, many) == np.arange(many)[:, None]
+            self.between = _by_blocks(asked.times(members.astype(np.float64)), many)
+
+    def _asked(self, rows: Floats) -> Floats:
+        """Every row times G, added up over blocks."""
+        return (rows @ self.between if self.pairs is None else self.pairs.times(rows)) / self.whole
 
     def __call__(self, rows: Floats, c: Floats) -> tuple[float, Floats, Floats]:
-        diagonal = self.asked.diagonal / self.whole
-        inner = np.linalg.inv(np.eye(len(rows)) + rows @ rows.T)
+        diagonal, sizes = self.diagonal / self.whole, self.sizes
+        inner = np.linalg.inv(np.eye(len(rows)) + (rows * sizes) @ rows.T)
         pulled, wide = inner @ rows, rows * c
-        seen = self.asked.times(wide) / self.whole
+        seen = self._asked(wide)
         value = float(c**2 @ diagonal) - float(np.einsum("ij,ij->", pulled, seen * c))
         if self.total is not None:
-            along = c * (c - pulled.T @ (rows @ c))
-            total, right = float(along.sum()) + self.total, self.asked.times(along[None, :])[0] / self.whole
-            taken, sums = float(along @ right), wide.sum(axis=1)
+            along = c * (c - pulled.T @ (rows @ (c * sizes)))
+            total, right = float(along @ sizes) + self.total, self._asked(along[None, :])[0]
+            taken, sums = float(along @ right), wide @ sizes
             value -= taken / total
-            seen = seen - np.outer(sums, right) / total + ((taken / total * sums - wide @ right) / total)[:, None]
-            diagonal = diagonal - 2 * right / total + taken / total**2
+            seen = seen - np.outer(sums, right) / total + np.outer(taken / total * sums - wide @ right, sizes) / total
+            diagonal = diagonal - 2 * right / total + taken / total**2 * sizes
         if value <= 0:  # beyond what floats can tell: no place for a search to go
             return NOWHERE, np.zeros_like(rows), np.zeros_like(c)
         back = inner @ (seen * c)
-        in_rows = -2 * (back - (back @ rows.T) @ pulled)
+        in_rows = -2 * (back - (back @ rows.T) @ pulled * sizes)
         in_c = 2 * (c * diagonal - np.einsum("ij,ij->j", pulled, seen))
         return float(np.log(value)), in_rows / value, in_c / value
+
+
+def _block_of(size: int, blocks: int) -> Ints:
+    """For every value the block it is in: neighbours, about as many in each; twice as many blocks halve each."""
+    return np.arange(size) * blocks // size
+
+
+def _by_blocks(rows: Floats, blocks: int) -> Floats:
+    """Sums over the blocks of neighbours."""
+    place = _block_of(rows.shape[-1], blocks)
+    return np.asarray(np.add.reduceat(rows, np.searchsorted(place, np.arange(blocks)), axis=-1))
+
+
+def _descend_by_blocks(asked: AskedPairs, firsts: Sequence[Floats], total: float | None) -> Floats:
+    """The best non-negative rows found, as `_descend_by_columns` has them: alike in few blocks first, then in more."""
+    size, stages = asked.size, [asked.size]
+    while stages[0] > min(BLOCK_ROUNDS):
+        stages.insert(0, stages[0] // 2)
+    stages = [stages[0] * 2**place for place in range(len(stages)) if stages[0] * 2**place <= max(BLOCK_ROUNDS)]
+    error, counts = _Error(asked, total, stages[0]), np.bincount(_block_of(size, stages[0]))
+    starts = [np.maximum(_by_blocks(first, stages[0]) / counts, 0.0) for first in firsts]
+    tried = [_descend_by_columns(error, start, TRIED) for start in starts]
+    rows = min(tried, key=lambda one: one[0])[1]
+    for blocks in stages:
+        rounds = next(rounds for most, rounds in BLOCK_ROUNDS.items() if blocks <= most)
+        error = _Error(asked, total, blocks) if blocks > stages[0] else error
+        rows = _descend_by_columns(error, np.repeat(rows, blocks // rows.shape[1], axis=1), rounds)[1]
+    return rows[:, _block_of(size, stages[-1])]
 
 
 @searching
@@ -435,12 +480,14 @@ def _roots(x: Floats) -> Floats:
 
 # -- weighted ---------------------------------------------------------------------------------------
 
-LONGEST = 1024
-"""Values of an attribute for which sums are searched: some seconds."""
+LONGEST = 16384
+"""Values of an attribute for which sums are searched: a second or two."""
+MANY = 1024
+"""Values above which smoothed counts are too many to begin with."""
 LONGEST_SQUARES = 4096
 """The same for Gaussian noise."""
 SHORT = 256
-"""The same where steps are listed, or the total is known, since there smoothed counts are as good."""
+"""The same where steps are listed."""
 FEWEST = 8
 MANY_STEPS = 12
 """An attribute this many times longer than a step, with known totals, is cut by running sums into pieces that are
@@ -494,7 +541,8 @@ class Weighted(Hierarchical):
     ) -> Iterator[tuple[WeightedSums | SmoothSums | SmoothRunning, NoiseLaw]]:
         """The sums that are found, each with the noise that it is for."""
         far = known and isinstance(graph, Within) and graph.size > MANY_STEPS * graph.reach
-        if policy.rho is None and not far and graph.size <= (SHORT if known else LONGEST):
+        short = known and not isinstance(graph, Everything)
+        if policy.rho is None and not far and graph.size <= (SHORT if short else LONGEST):
             for steps, total in _searches(graph, known, grouped):
                 if (found := searched_sums(name, steps, reading, total)) is not None:
                     yield found, LAPLACE
@@ -514,13 +562,12 @@ class Weighted(Hierarchical):
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The table that fits single values and weighted sums together best."""
-        fit, unit = fit_of(at), float(at.strategy.noisy[0].contribution.unit)
+        fit = fit_of(at)
         sums, *exact = (array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured)
         if isinstance(fit, RunningFit):
             return fit.counts(sums, exact[0][:, 0]).reshape(at.shape)
-        assert isinstance(fit, WrittenOutFit | BandedFit)
-        given = sums if isinstance(fit, BandedFit) else sums * unit
-        return fit.counts(given, exact[0][:, 0] if exact else None).reshape(at.shape)
+        assert isinstance(fit, WeightedFit | BandedFit)
+        return fit.counts(sums, exact[0][:, 0] if exact else None).reshape(at.shape)
 
     def cell_variance(self, at: Scaled) -> float:
         return float(np.mean(fit_of(at).leaves))
@@ -563,7 +610,7 @@ def searched_sums(name: str, graph: AttributeGraph, reading: Sought, total: floa
         single = GRAIN - rows.sum(axis=0)
     if total:
         rows = np.append(rows, np.full((1, graph.size), round(GRAIN / total**0.5)), axis=0)
-    return WeightedSums.of(name, np.maximum(single, 1), rows, Fraction(1, GRAIN)) if len(rows) else None
+    return WeightedSums(name, np.maximum(single, 1), rows, Fraction(1, GRAIN)) if len(rows) else None
 
 
 def _firsts(graph: AttributeGraph, total: float | None) -> list[Floats]:
@@ -573,8 +620,8 @@ def _firsts(graph: AttributeGraph, total: float | None) -> list[Floats]:
     """
     size = graph.size
     reach = min(graph.reach, size - 1) if isinstance(graph, Within) else size - 1
-    if total is None and isinstance(graph, Everything):
-        root = size**0.5
+    if isinstance(graph, Everything) and (total is None or size > MANY):
+        root = max(size**0.5, size / 64)
         sharp = bumps(size, (0.6 * root, 3 * root, 8 * root), 0.4, sharp=True)
         return [bumps(size, (0.75 * root, 4 * root), 0.4), sharp]
     shape = best_shape(size, reach)

@@ -4,6 +4,9 @@ A code is as wide as any other, and its records lie in it at places that are dra
 one of the places, and its rank is how many records lie before it. Rising cuts c_1 <= ... <= c_m have the weight
 e^(-U/b), where U is the sum over gaps of |records in it - those that should be there|. Positions are codes.
 
+A cut should have the rank of a share of the records, plus a number of records that is `beyond` it. So where records are
+few, less than none should be in a gap: all cuts then weigh less, and their weights are as well defined.
+
 Places that lie between the same two records have the same rank, so that weights are added up over ranks, cut by cut:
 all ways to a rank at a cut are one sum. What is far from its rank has next to no weight, and is left out, with a bound
 on all of it; whatever is computed is an integer from below and one from above. Coins are compared with these, and where
@@ -66,10 +69,18 @@ class WaysToRanks:
     """
 
     def __init__(
-        self, records: ScatteredRecords, shares: tuple[Fraction, ...], scale: Fraction, spare: int, together: int = 1
+        self,
+        records: ScatteredRecords,
+        shares: tuple[Fraction, ...],
+        scale: Fraction,
+        spare: int,
+        together: int = 1,
+        beyond: tuple[Fraction, ...] = (),
     ) -> None:
         self.total, self.scale = Fraction(records.total, together), scale / together
-        self.wanted = [(b - a) * self.total for a, b in pairwise([Fraction(0), *shares, Fraction(1)])]
+        off = beyond or (Fraction(0),) * len(shares)
+        ranks = [share * self.total + more / together for share, more in zip(shares, off, strict=True)]
+        self.wanted = [b - a for a, b in pairwise([Fraction(0), *ranks, self.total])]
         self.volumes = [math.comb(records.size * PLACES + cut - 1, cut) for cut in range(len(shares) + 1)]
         self.reach = int(self.scale * spare * Fraction(7, 20)) + 1  # above ln 2 / 2
         self.bits = spare + self.volumes[-1].bit_length() + len(shares) * (int(self.scale).bit_length() + 8)
@@ -79,12 +90,12 @@ class WaysToRanks:
             exp_bounds(1 / self.scale, self.bits),
             {Fraction(0): one},
         )
-        self.windows = [(0, 0), *(self._window(share * self.total) for share in shares)]
+        self.windows = [(0, 0), *map(self._window, ranks)]
         self.widths = [[1], *(records.widths(*window, together) for window in self.windows[1:])]
         self.entered = [WeightLine([0], [0])]
         self.reached = [WeightLine([one.low], [one.high])]
         cuts = range(len(shares) + 1)
-        self.apart = [[self._exp(sum(self.wanted[a:b], Fraction(0))) for a in range(b + 1)] for b in cuts]
+        self.apart = [[self._exp(self.empty(a, b)) for a in range(b + 1)] for b in cuts]
         for cut in cuts[1:]:
             self.entered.append(self._enter(cut))
             self.reached.append(self._reach(cut))
@@ -102,6 +113,10 @@ class WaysToRanks:
         Why   cuts of one step are weighed as if no record were between them, at any of its places, in their order.
         """
         return 1, self._weights(self._starts(cut, step), cut, after)
+
+    def empty(self, start: int, end: int) -> Fraction:
+        """The U of the gaps from one cut to another where no record lies in any of them."""
+        return sum(map(abs, self.wanted[start:end]), Fraction(0))
 
     def _starts(self, cut: int, step: int) -> WeightLine:
         found = WeightLine([0] * cut, [0] * cut)
@@ -125,7 +140,8 @@ class WaysToRanks:
         left = exp_bounds(max(Fraction(0), 2 * self.reach - after) / self.scale, self.bits).high
         return Weights(*found, 0 if whole else self.volumes[cut] * left)
 
-    def _window(self, rank: Fraction) -> tuple[int, int]:
+    def _window(self, wanted: Fraction) -> tuple[int, int]:
+        rank = min(max(wanted, Fraction(0)), self.total)  # what is far from it is as far from the rank that is wanted
         return max(0, math.ceil(rank - self.reach)), min(int(self.total), math.floor(rank + self.reach))
 
     def _reach(self, cut: int) -> WeightLine:
@@ -230,14 +246,19 @@ SPARE, EACH = 40, 16
 
 
 def draw_by_rank(
-    occupied: NDArray[Any], size: int, shares: tuple[Fraction, ...], scale: Fraction, coins: Coins
+    occupied: NDArray[Any],
+    size: int,
+    shares: tuple[Fraction, ...],
+    scale: Fraction,
+    coins: Coins,
+    beyond: tuple[Fraction, ...] = (),
 ) -> Ints:
     """For each cell the codes that its cuts lie in. `occupied` has rows for each: a code and how many have it, rising.
 
     Post  the codes of a cell rise; they are distributed as this module says, and those of cells independently.
     """
     records = (ScatteredRecords.of(line[:, 0], line[:, 1], size, coins) for line in occupied.ravel())
-    found = np.array([RankCuts(one, shares, scale).draw() for one in records], np.int64)
+    found = np.array([RankCuts(one, shares, scale, beyond).draw() for one in records], np.int64)
     return found.reshape(*occupied.shape, len(shares))
 
 
@@ -248,6 +269,7 @@ class RankCuts:
     records: ScatteredRecords
     shares: tuple[Fraction, ...]
     scale: Fraction
+    beyond: tuple[Fraction, ...] = ()
     _tables: dict[int, WaysToRanks] = field(default_factory=dict)
 
     @property
@@ -279,7 +301,7 @@ class RankCuts:
             after += abs(later - step - wanted[cut])
             start = self._choose(lambda table: table.starts(cut, step, after))  # noqa: B023
             found += reversed(self._places(step, cut - start + 1))
-            after += sum(wanted[start:cut], Fraction(0))
+            after += self.table(0).empty(start, cut)
             cut, later = start - 1, Fraction(step)
         return found[::-1], after + abs(later - wanted[0])
 
@@ -287,7 +309,7 @@ class RankCuts:
         """All sums of weights, as precise as a level says."""
         if level not in self._tables:
             spare = SPARE + EACH * len(self.shares) << level
-            self._tables[level] = WaysToRanks(self.records, self.shares, self.scale, spare, self.together)
+            self._tables[level] = WaysToRanks(self.records, self.shares, self.scale, spare, self.together, self.beyond)
         return self._tables[level]
 
     def _choose(self, weigh: Callable[[WaysToRanks], tuple[int, Weights]]) -> int:

@@ -111,6 +111,13 @@ class Contribution:
         return None
 
     @property
+    def alike(self) -> Ints | None:
+        """Rows over the values of one attribute, if there are any: values with equal columns add as much, and steps to
+        them from any third value move as much.
+        """
+        return None
+
+    @property
     def on_each(self) -> bool:
         """Whether each answer has noise of its own, and no earlier output decides what is measured."""
         return True
@@ -445,6 +452,10 @@ class Table(AddedUp):
         return int(self.matrix.shape[0])
 
     @property
+    def alike(self) -> Ints:
+        return self.matrix
+
+    @property
     def zeros_and_ones(self) -> bool:
         return bool(np.isin(self.matrix, (0, 1)).all())
 
@@ -464,42 +475,50 @@ class Table(AddedUp):
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSums(Table):
+class WeightedSums(AlongOne):
     """Values of one attribute, each with a weight of its own, then sums of them with weights that were searched for: no
     question asks them.
 
-    >>> sums = WeightedSums.of("a", np.array([3, 2]), np.array([[1, 1]]), Fraction(1, 4))
-    >>> sums.matrix.tolist(), sums.apart(np.array([0]), np.array([1])).tolist()
+    >>> sums = WeightedSums("a", np.array([3, 2]), np.array([[1, 1]]), Fraction(1, 4))
+    >>> sums.columns().tolist(), sums.apart(np.array([0]), np.array([1])).tolist()
     ([[3, 0], [0, 2], [1, 1]], [5])
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        first = self.matrix[: self.matrix.shape[1]]
-        if first.shape[0] != first.shape[1] or np.count_nonzero(first) != np.count_nonzero(np.diag(first)):
-            raise QueryError("weighted sums do not begin with single values", fix="give a weight for each value first")
-
-    @classmethod
-    def of(cls, name: str, single: Ints, sums: Ints, unit: Fraction) -> WeightedSums:
-        return cls((name,), np.concatenate([np.diag(single), sums]), unit)
+    name: str
+    single: Ints
+    """The weight of each value by itself."""
+    sums: Ints
+    """The weights of the values in each sum."""
+    unit: Fraction = Fraction(1)
 
     @property
-    def single(self) -> Ints:
-        """The weight of each value by itself."""
-        return np.diag(self.matrix)
+    def size(self) -> int:
+        return len(self.single)
 
     @property
-    def sums(self) -> Ints:
-        """The weights of the values in each sum."""
-        return self.matrix[self.matrix.shape[1] :]
+    def rows(self) -> int:
+        return self.size + len(self.sums)
+
+    @property
+    def alike(self) -> Ints:
+        return np.concatenate([self.single[None, :], self.sums])
+
+    @property
+    def signed(self) -> bool:
+        return bool((self.sums < 0).any())
+
+    @property
+    def heaviest(self) -> int:
+        return int(max(np.abs(self.single).max(), np.abs(self.sums).max(initial=0)))
+
+    def alone(self, x: Ints, power: int = 1) -> Ints:
+        return np.asarray(raised(self.single[x], power) + raised(self.sums[:, x], power).sum(axis=0))
 
     def apart(self, x: Ints, y: Ints, power: int = 1) -> Ints:
-        if power > 1:
-            return super().apart(x, y, power)
-        moved = np.where(x == y, 0, np.abs(self.single)[x] + np.abs(self.single)[y])
+        moved = np.where(x == y, 0, raised(self.single[x], power) + raised(self.single[y], power))
         for row in self.sums:
-            moved += np.abs(row[x] - row[y])
-        return moved
+            moved = moved + raised(row[x] - row[y], power)
+        return np.asarray(moved)
 
     def add_up(self, table: Ints) -> Ints:
         """Their values, in units, for every row of counts."""
@@ -517,7 +536,7 @@ class WeightedSums(Table):
             raise ValueError("weights that are not those of the attribute")
         if min(single) <= 0:
             raise ValueError("single values without a weight")
-        return cls.of(attribute.name, np.array(single), np.array(rows), Fraction(1, parts))
+        return cls(attribute.name, np.array(single), np.array(rows), Fraction(1, parts))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import re
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -84,6 +84,8 @@ class MeasuredSum:
     exact: bool
     reach: Callable[[int], Floats | float]
     told: Floats | None = None
+    ends: tuple[Ints, ...] = ()
+    """Lower and upper ends of intervals, where these do not lie as far as `reach` around the numbers."""
 
     def off(self, failures: int) -> Floats:
         """`reach` for the only number of every cell."""
@@ -311,9 +313,13 @@ class Cells:
 
 @dataclass(frozen=True)
 class RunningCounts:
-    """Running counts along the last attribute of a table; of `shares` alone, if given: rising, of the records."""
+    """Running counts along the last attribute of a table; or what is read off them, quantiles at rising `shares`.
 
-    shares: tuple[Fraction, ...] = ()
+    Quantiles may have intervals, with `bounds`. Neither makes other counts of these.
+    """
+
+    shares: tuple[Fraction, ...] = field(default=(), compare=False)
+    bounds: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -476,7 +482,7 @@ class Query(ABC):
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Query:  # noqa: ARG003
         """The question that an item asks; `written` has every key, by default what was left out."""
-        own, *rest = (field.name for field in fields(cls))
+        own, *rest = (one.name for one in fields(cls))
         asked = {own: next((written[word] for word in cls.words if written[word]), written[cls.words[0]])}
         return cls(**asked, **{name: written[name] for name in rest if name in cls.keys})
 
@@ -484,10 +490,10 @@ class Query(ABC):
         """The item's keys again, every default written out, except `by`."""
         own, *rest = fields(self)
         found = {self.words[0]: plain(getattr(self, own.name))}
-        for field in rest:
-            value = getattr(self, field.name)
-            if field.name in self.keys and field.name != "by" and value != field.default:
-                found[field.name] = plain(value)
+        for one in rest:
+            value = getattr(self, one.name)
+            if one.name in self.keys and one.name != "by" and value != one.default:
+                found[one.name] = plain(value)
         return found
 
     @abstractmethod
@@ -521,14 +527,14 @@ class Query(ABC):
     def phrases(self, domain: Domain | None) -> dict[str, Any]:
         """What fills in the templates of `wording`: the fields, and what a kind adds. Units are in the domain."""
         found: dict[str, Any] = {"by": _Names(_Name(name, domain) for name in self.by), "weight": ""}
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for one in fields(self):
+            value = getattr(self, one.name)
             if isinstance(value, str):
-                found[field.name] = _Name(value, domain)
+                found[one.name] = _Name(value, domain)
             elif isinstance(value, tuple) and all(isinstance(part, str) for part in value):
-                found[field.name] = _Names(_Name(name, domain) for name in value)
+                found[one.name] = _Names(_Name(name, domain) for name in value)
             else:
-                found[field.name] = value
+                found[one.name] = value
         own = found.get("attribute")
         found["missing"] = own if domain is not None and own in domain.names and domain[own].separate else ""
         return found

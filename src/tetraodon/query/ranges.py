@@ -381,7 +381,7 @@ class Quantiles(AlongValues):
     at: tuple[Fraction, ...]
     by: tuple[str, ...] = ()
     bounds: bool = True
-    """Whether intervals are to be short: then they are read off counts. Otherwise ranks may be right instead."""
+    """Whether there are to be intervals. Otherwise ranks are nearer to those that are asked for."""
 
     words: ClassVar = ("quantiles", "median")
     keys: ClassVar = {
@@ -409,11 +409,11 @@ class Quantiles(AlongValues):
         return cls(written["median"] or written["quantiles"], shares, written["by"], written["bounds"])
 
     def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
-        return RunningCounts(() if self.bounds else tuple(sorted(set(self.at))))
+        return RunningCounts(tuple(sorted(set(self.at))), self.bounds)
 
     def columns(self, answered: Answered) -> Columns:
         attribute, domain = answered.domain[self.attribute], answered.domain
-        codes = self._chosen(answered, attribute.size) if answered.table is None else self._read(answered.table)
+        codes = self._chosen(answered) if answered.table is None else self._read(answered.table)
         values = attribute_values(attribute)
         found, lower, upper = (values[[code[end] for code in codes]] for end in range(3))
         shares = np.tile(np.array([float(share) for share in self.at]), len(codes) // len(self.at))
@@ -427,18 +427,12 @@ class Quantiles(AlongValues):
             read_quantile(mid, low, high, share) for mid, low, high in zip(*lines, strict=True) for share in self.at
         ]
 
-    def _chosen(self, answered: Answered, size: int) -> list[tuple[int, int, int]]:
-        """The same, where codes were chosen by their ranks: an interval ends where another one surely lies beyond."""
-        chosen, *totals = answered.sums
-        shares = sorted(set(self.at))
-        lines = np.asarray(chosen.numbers, np.int64).reshape(-1, len(shares)).tolist()
-        records = np.asarray(totals[0].numbers, np.int64).ravel().tolist() if totals else [0] * len(lines)
-        off = float(np.max(chosen.reach(1)))
-        found = [
-            dict(zip(shares, between_chosen(line, shares, total, off, size), strict=True))
-            for line, total in zip(lines, records, strict=True)
-        ]
-        return [by_share[share] for by_share in found for share in self.at]
+    def _chosen(self, answered: Answered) -> list[tuple[int, int, int]]:
+        """The same, where codes were chosen by their ranks."""
+        chosen, shares = answered.sums[0], sorted(set(self.at))
+        ends = [np.asarray(one, np.int64).reshape(-1, len(shares)) for one in (chosen.numbers, *chosen.ends)]
+        cells = np.stack(ends, axis=-1)[:, [shares.index(share) for share in self.at]]
+        return [(code, low, high) for code, low, high in cells.reshape(-1, 3).tolist()]
 
     def phrases(self, domain: Domain | None) -> dict[str, Any]:
         which = "median" if self.at == MEDIAN else "quantiles"
@@ -461,28 +455,6 @@ def quantiles(attribute: str, *, at: Sequence[Number] = (), by: Sequence[str] = 
 def median(attribute: str, *, by: Sequence[str] = (), bounds: bool = True) -> Quantiles:
     """The median of an ordered attribute: its quantile at one half."""
     return quantiles(attribute, at=MEDIAN, by=by, bounds=bounds)
-
-
-def between_chosen(
-    codes: Sequence[int], shares: Sequence[Fraction], records: int, off: float, size: int
-) -> list[tuple[int, int, int]]:
-    """Each code that was chosen for a share, with the ends of an interval around the quantile of that share.
-
-    Pre   the rank of every code is within `off` of its share of the records, all at once with 95% probability; 0
-          records where their number is not released.
-    Post  with that probability every interval holds its quantile.
-    Why   a code whose rank is below that of a quantile, even if it is off by so much, lies at it or below; one above.
-
-    >>> between_chosen([10, 50, 90], [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)], 1000, 100.0, 101)
-    [(10, 0, 50), (50, 10, 90), (90, 50, 100)]
-    """
-    ranks = [float(share) * records for share in shares]
-    found = []
-    for code, rank in zip(codes, ranks, strict=True):
-        below = [c for c, r in zip(codes, ranks, strict=True) if r + off < rank]
-        above = [c for c, r in zip(codes, ranks, strict=True) if r - off >= max(rank, 1.0)]
-        found.append((code, max(below, default=0), min(above, default=size - 1)))
-    return found
 
 
 def read_quantile(running: Floats, lower: Floats, upper: Floats, share: Fraction) -> tuple[int, int, int]:

@@ -25,7 +25,7 @@ from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Ints
 from tetraodon.query.contribution import AddedUp, whole, writable
 
-FINEST, MOST_WAYS = 2**24, 8
+FINEST, MOST_WAYS = 2**40, 8
 """The finest parts that multiples of margins are written in, and the most attributes that their tables have."""
 
 

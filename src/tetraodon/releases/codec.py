@@ -244,6 +244,7 @@ def plan_shape(found: Plan, if_public: Mapping[str, float] | None) -> dict[str, 
             "asked": item.item.asked,
             "unit": item.item.query.unit(found.policy.domain),
             "error_together": together.get(item.name),
+            "interval_reach": item.interval_reach,
             "expected_error_if_presence_public": None if if_public is None else if_public[item.name],
         }
         for item, query in zip(found, document["queries"], strict=True)

@@ -24,7 +24,7 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.publication import ErrorTarget, error_target
 from tetraodon.query.moments import Derived
-from tetraodon.releases.plan import Plan, PlannedItem, better, offers, read_together
+from tetraodon.releases.plan import Plan, PlannedItem, better, offers, original, read_together
 from tetraodon.releases.proposals import KnownOffers, limit_of
 from tetraodon.wording import listing, shown_number
 
@@ -97,7 +97,7 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction, records
 def bounds(plan: Plan, wanted: Wanted) -> list[float]:
     """How far off every item can be, with the confidence that is wanted of it; nothing where nothing is wanted."""
     return [
-        0.0 if one is None else error_bound(item, plan.policy, one.confidence or USUAL, one.records)
+        0.0 if one is None else error_bound(original(item, plan), plan.policy, one.confidence or USUAL, one.records)
         for item, one in zip(plan, wanted, strict=True)
     ]
 
@@ -246,8 +246,11 @@ class _Curve:
             scales = [before.scale(item.scale, times) if item.scale else item.scale for item in self.plan]
             moved = []
             for item, scale in zip(self.plan, scales, strict=True):
-                error = item.strategy.at(scale, policy.domain).expected_error(item.item.query)
-                moved.append(replace(item, scale=scale, expected_error=error, _certificate=None))
+                now, error = (
+                    item.strategy.at(one, policy.domain).expected_error(item.item.query) for one in (item.scale, scale)
+                )
+                alone = item.alone_error * error / now if now else 0.0
+                moved.append(replace(item, scale=scale, expected_error=error, alone_error=alone, _certificate=None))
             self._known[place] = replace(self.plan, items=read_together(moved, policy.domain))
         return self._known[place]
 

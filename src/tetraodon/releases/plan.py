@@ -6,7 +6,7 @@ A plan is a function of policy, workload and budget alone. It never sees the dat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -16,6 +16,7 @@ import numpy as np
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.correlated_records import adds_up, certify_release, priced_for_each
+from tetraodon.certificate.known.unlisted import secrets_change_known
 from tetraodon.certificate.partition_selection import NamesAbove, certify_names, least_threshold, names_moved, open_text
 from tetraodon.display import Displayed
 from tetraodon.domain import Domain
@@ -31,20 +32,22 @@ from tetraodon.noise.discrete import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, NamesItem, Policy
-from tetraodon.query.linear import Measurement
+from tetraodon.query.linear import ANSWER_LIMIT, Measurement
 from tetraodon.releases.proposals import (
+    COPY,
     Chosen,
+    Distinct,
     KnownOffers,
     Limit,
+    Objective,
     choose,
-    fill,
     for_one_release,
     limit_of,
     planned_together,
+    question,
+    settle,
 )
 from tetraodon.wording import number_of
-
-ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class PlannedItem:
     baseline_error: float
     baseline: Mechanism
     """What plain differential privacy would use."""
+    alone_error: float = field(default=0.0, repr=False, compare=False)
+    """What it would err alone with its share of the budget, where it was planned and not read."""
     _certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,9 +83,25 @@ class PlannedItem:
         """The word for how it is answered, as documents have it."""
         return self.strategy.mechanism.name
 
+    @property
+    def too_long(self) -> bool:
+        """Whether it can be planned, but not released: a release would hold too many numbers."""
+        inside = self.strategy.inside(self.policy.domain)
+        return any(one.query.size(inside) > ANSWER_LIMIT for one in self.strategy.stated(self.scale))
+
+    @property
+    def compared_error(self) -> float:
+        """Its expected error, as far as it counts where plans are compared."""
+        return self.expected_error * self.strategy.mechanism.compared_as(self.strategy)
+
     def scaled(self, domain: Domain) -> Scaled:
         """Its strategy at its scale of noise."""
         return self.strategy.at(self.scale, domain)
+
+    @property
+    def interval_reach(self) -> float | None:
+        """How far the intervals of quantiles are expected to reach either way, in records; None for other questions."""
+        return self.scaled(self.policy.domain).interval_reach(self.item.query)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -204,9 +225,11 @@ def offers(policy: Policy, known: KnownOffers | None = None) -> tuple[Plan, ...]
 
 
 def better(one: Plan, other: Plan) -> Plan:
-    """The plan with the smaller errors, by the product of their ratios; the first if they are alike."""
-    ratios = [b.expected_error / a.expected_error for a, b in zip(one, other, strict=True) if a.expected_error]
-    return other if sum(math.log(ratio) for ratio in ratios if ratio) < 0 else one
+    """The plan with the smaller objective, errors being relative to the smaller ones alone; the first if they tie."""
+    alone = [min(a.alone_error, b.alone_error) for a, b in zip(one, other, strict=True)]
+    objective = Objective([item.item for item in one], alone)
+    ours, theirs = ([item.compared_error for item in plan] for plan in (one, other))
+    return other if objective.of(theirs) < objective.of(ours) else one
 
 
 def keeps_budget(certificate: Certificate, policy: Policy) -> bool:
@@ -223,13 +246,13 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
     known = known or KnownOffers()
     names, rest = plan_names(policy)
-    priced = priced_for_each(rest, noise)
+    priced = _without_idle_facts(priced_for_each(rest, noise))
     limit = limit_of(priced, noise)
-    alone = _settle(priced, limit, known) if policy.items else []
-    together = planned_together(policy.items, alone, priced, limit)
-    both = zip(policy.items, for_one_release(policy, together), strict=True)
+    chosen, alone = _chosen(priced, limit, known) if policy.items else ([], [])
+    both = zip(policy.items, for_one_release(policy, chosen), strict=True)
     planned = read_together([planned_item(item, *one, policy, known=known) for item, one in both], policy.domain)
-    found = Plan(policy, planned, names, known)
+    errors = zip(planned, alone, strict=True)
+    found = Plan(policy, tuple(replace(item, alone_error=error) for item, error in errors), names, known)
     if not keeps_budget(found.certificate, policy):
         raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
     for item in planned:  # before anything is paid for
@@ -238,42 +261,57 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
     return found
 
 
-def _settle(policy: Policy, limit: Limit, known: KnownOffers) -> Chosen:
-    """Strategies and scales: chosen for each item's share, and again for the price that filling the budget gave it."""
-    shares = sum(item.share for item in policy.items)
-    prices = [limit.amount * item.share / shares for item in policy.items]
-    chosen: list[tuple[Strategy, Fraction]] = []
-    scales: list[Fraction] = []
-    offered = [None if item.query.shaped_by_budget else known.of(item, policy, limit) for item in policy.items]
-    for _ in range(ROUNDS):
-        again = [
-            choose(item, policy, Limit(limit.noise, price), those)
-            for item, price, those in zip(policy.items, prices, offered, strict=True)
-        ]
-        if [(s.mechanism, s.table) for s, _ in again] == [(s.mechanism, s.table) for s, _ in chosen]:
+def _chosen(policy: Policy, limit: Limit, known: KnownOffers) -> tuple[Chosen, list[float]]:
+    """Strategies and scales for the items of a policy, and the error of each alone with its share.
+
+    Why   what is not the truth and noise cannot be averaged, so that copies of such items are drawn by themselves.
+    """
+    distinct = Distinct.of(policy.items)
+    while True:
+        asked = replace(policy, items=distinct.items)
+        offered = [None if item.query.shaped_by_budget else known.of(item, asked, limit) for item in asked.items]
+        chosen, objective = settle(asked, limit, offered)
+        apart = [n for n, (strategy, _) in enumerate(chosen) if not strategy.mechanism.adds_noise]
+        again = Distinct.of(policy.items, apart=[question(distinct.items[number]) for number in apart])
+        if len(again.items) == len(distinct.items):
             break
-        chosen = again
-        # the shares, not the last prices, say how the items rise
-        first = [
-            (strategy, limit.scale(scale, limit.amount * item.share / (price * shares)) if scale else scale)
-            for (strategy, scale), price, item in zip(chosen, prices, policy.items, strict=True)
-        ]
-        scales = fill(policy, first, limit)
-        prices = [
-            price * limit.factor(at_price, scale) if scale else price
-            for price, (_, at_price), scale in zip(prices, chosen, scales, strict=True)
-        ]
-    return [(strategy, scale) for (strategy, _), scale in zip(chosen, scales, strict=True)]
+        distinct = again
+    together = planned_together(chosen, objective, asked, limit)
+    return distinct.spread(together, limit), [objective.alone[place] for place in distinct.first]
+
+
+def _without_idle_facts(policy: Policy) -> Policy:
+    """A policy without its known counts, if no secret changes any of them: neighbours are the same then."""
+    if not policy.known:
+        return policy
+    try:
+        idle = not secrets_change_known(policy.graph)
+    except Refused:
+        return policy
+    return replace(policy, graph=replace(policy.graph, known=())) if idle else policy
 
 
 def read_together(items: Sequence[PlannedItem], domain: Domain) -> tuple[PlannedItem, ...]:
-    """Items of a plan, with the errors of tables that are read together as they are then."""
+    """Items of a plan, with the errors of what is read together as they are then: tables, and copies of an item."""
     joined = [item for item in items if item.strategy.mechanism.read_together]
-    if not joined:
-        return tuple(items)
-    errors = table_errors([item.scaled(domain) for item in joined])
+    errors = table_errors([item.scaled(domain) for item in joined]) if joined else []
     told = {item.name: error for item, error in zip(joined, errors, strict=True)}
-    return tuple(replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items)
+    found = [replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items]
+    first = [original(item, found) for item in found]
+    return tuple(
+        replace(item, expected_error=one.expected_error, baseline_error=one.baseline_error, baseline=one.baseline)
+        for item, one in zip(found, first, strict=True)
+    )
+
+
+def original(item: PlannedItem, items: Iterable[PlannedItem]) -> PlannedItem:
+    """The item, or the one whose copy it is, from which it is read.
+
+    Why   what is measured in the same way is averaged by precision, and a copy has so much noise that it adds nothing.
+    """
+    if not item.strategy.noisy or not item.strategy.mechanism.adds_noise:
+        return item
+    return next((one for one in items if one.strategy == item.strategy and one.scale * COPY <= item.scale), item)
 
 
 ENDLESS = Fraction(2**50)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -26,7 +26,7 @@ from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import ANSWER_LIMIT, LinearQuery, Measurement, splits
-from tetraodon.query.query import Cells
+from tetraodon.query.query import Cells, RunningCounts
 from tetraodon.query.weighted_margins import WeighedMargins, multiples
 
 Chosen: TypeAlias = Sequence[tuple[Strategy, Fraction]]
@@ -209,6 +209,8 @@ def _times(chosen: Chosen, factor: Fraction) -> Chosen:
 # -- best proposal ----------------------------------------------------------------------------------
 
 
+PLANNED_LIMIT = 10**9
+"""Cells of a table that are planned: nothing lists them. A release holds no more than `ANSWER_LIMIT`."""
 Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
 """Proposals with what each loses at a scale of one, and whether others were left out as too long."""
 
@@ -230,7 +232,10 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
         if strategy.made_for not in (None, limit.noise):
             continue
         strategy, inside = replace(strategy, noise=limit.noise), strategy.inside(policy.domain)
-        if any(query.size(inside) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
+        most = PLANNED_LIMIT if strategy.mechanism.each_cell else ANSWER_LIMIT
+        longest = max(split.size(inside) for split in strategy.table) if strategy.table else 0
+        sizes = [query.size(inside) for query in (*strategy.noisy, *strategy.exact)]
+        if max(sizes, default=0) > most or longest > ANSWER_LIMIT:
             too_long = True
             continue
         try:
@@ -325,7 +330,9 @@ def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strateg
     promises = (policy,) if same else (policy, plain)
     seen = set()
     for promise in promises:
-        for strategy in proposals(item.query, promise, usual=usual, among=among):
+        # what is searched for presence alone is no worse than what is searched for more
+        few = usual or (promise is not policy and policy.graph.presence_alone)
+        for strategy in proposals(item.query, promise, usual=few, among=among):
             measured = strategy.mechanism, strategy.noisy, strategy.weights
             # at least as much is exact where less is secret, so that answers themselves are not measured better there
             if promise is policy or (measured not in seen and strategy.table):
@@ -334,84 +341,269 @@ def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strateg
 
 
 def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = None) -> tuple[Strategy, Fraction]:
-    """The proposal with the least expected error at a given price, and its scale of noise."""
-    best: tuple[float, Strategy, Fraction] | None = None
-    found, too_long = known or offered(item, policy, limit)
-    for strategy, loss in found:
+    """The proposal with the least expected error at a given price, and its scale of noise.
+
+    Why   where quantiles are to have intervals, the best table and the best other proposal are compared by how far
+          these reach: so far as tables are known to be off by proofs that are not equally sharp, errors are fairer.
+    """
+    best: dict[bool, tuple[float, Scaled]] = {}
+    reading = item.query.reading(policy.domain)
+    by_reach = isinstance(reading, RunningCounts) and reading.bounds
+    offers, too_long = known or offered(item, policy, limit)
+    for strategy, loss in offers:
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
-        error = strategy.at(scale, policy.domain).expected_error(item.query) * strategy.mechanism.compared_as(strategy)
-        if best is None or error < best[0]:
-            best = (error, strategy, scale)
-    if best is None and too_long:
+        at = strategy.at(scale, policy.domain)
+        error, kind = at.expected_error(item.query) * strategy.mechanism.compared_as(strategy), bool(strategy.table)
+        if kind * by_reach not in best or error < best[kind * by_reach][0]:
+            best[kind * by_reach] = (error, at)
+    if not best and too_long:
         raise Refused(
             f"the answer would have more than {ANSWER_LIMIT:,} numbers", fix=item.query.if_too_long, where=item.name
         )
-    if best is None:
+    if not best:
         raise Refused("no mechanism can answer this under the policy", fix="ask for something else", where=item.name)
-    return best[1], best[2]
+    first, *other = (at for _, at in best.values())
+    found = min([first, *other], key=lambda at: at.interval_reach(item.query) or 0.0) if other else first
+    return found.strategy, found.scale
+
+
+# -- objective --------------------------------------------------------------------------------------
+# What a plan is to be good at: the squared errors of its items, each relative to the item alone with its share of the
+# budget, and weighed by that share. No item may err more than alone.
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The items of a plan, and the error of each alone with its share. The least `of` the errors is the best plan."""
+
+    items: Sequence[Item]
+    alone: Sequence[float]
+    smooth: Sequence[float] = ()
+    """The same with continuous noise, which falls with the budget by one factor for all."""
+
+    def of(self, errors: Sequence[float]) -> float:
+        """The sum of squared errors relative to each item alone, weighed by the shares. Exact items have no part."""
+        return sum(
+            float(item.share) * (error / alone) ** 2
+            for item, error, alone in zip(self.items, errors, self.alone, strict=True)
+            if alone
+        )
+
+    def worst(self, errors: Sequence[float]) -> float:
+        """The largest error relative to an item alone."""
+        return max((error / alone for error, alone in zip(errors, self.alone, strict=True) if alone), default=0.0)
+
+    def allows(self, errors: Sequence[float]) -> bool:
+        """Whether no item errs more than alone."""
+        return self.worst(errors) <= 1 + ROUNDED
+
+
+ROUNDED = 1e-6
+"""What floats may add to an error."""
+
+
+def compared_error(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> float:
+    """The expected error of an item, as far as it counts where plans are compared."""
+    error = strategy.at(scale, policy.domain).expected_error(item.query)
+    return error * strategy.mechanism.compared_as(strategy)
+
+
+def settle(policy: Policy, limit: Limit, offers: Sequence[Offered | None]) -> tuple[Chosen, Objective]:
+    """Strategies and scales of items, each planned by itself, and the objective of all of them.
+
+    Post  no item errs more than alone with its share.
+    Why   a share of the budget leaves every item its price at least, and filling only adds to it. At the price that an
+          item has then another strategy may be better: all are chosen again as long as that lowers the objective.
+    """
+    items, shares = policy.items, sum(item.share for item in policy.items)
+    own = [limit.amount * item.share / shares for item in items]
+    prices, best, objective = own, list[tuple[Strategy, Fraction]](), Objective(items, [0.0] * len(items))
+    for _ in range(ROUNDS):
+        chosen = [
+            choose(item, policy, Limit(limit.noise, price), known)
+            for item, price, known in zip(items, prices, offers, strict=True)
+        ]
+        if [strategy for strategy, _ in chosen] == [strategy for strategy, _ in best]:
+            break
+        # the shares, not the last prices, say how the items rise
+        first = [
+            (strategy, limit.scale(scale, to / price) if scale else scale)
+            for (strategy, scale), price, to in zip(chosen, prices, own, strict=True)
+        ]
+        scales = fill(policy, first, limit)
+        filled = [(strategy, scale) for (strategy, _), scale in zip(chosen, scales, strict=True)]
+        if not best:
+            alone = [compared_error(i, *one, policy) for i, one in zip(items, first, strict=True)]
+            more = [strategy.at(scale, policy.domain).above_discrete if scale else 1.0 for strategy, scale in first]
+            objective = Objective(items, alone, [e * math.sqrt(m) for e, m in zip(alone, more, strict=True)])
+        else:
+            before, after = (
+                [compared_error(i, *one, policy) for i, one in zip(items, some, strict=True)] for some in (best, filled)
+            )
+            if not objective.allows(after) or objective.of(after) >= objective.of(before):
+                break
+        best = filled
+        prices = [
+            price * limit.factor(at_price, scale) if scale else price
+            for price, (_, at_price), scale in zip(prices, chosen, scales, strict=True)
+        ]
+    return best, objective
+
+
+ROUNDS = 4
+
+
+# -- copies -----------------------------------------------------------------------------------------
+# An item that is asked twice is measured once: the first gets the shares of all, and the others so much noise that
+# they cost nearly nothing. Whatever is measured in the same way is averaged by precision, so that all are answered
+# alike.
+
+COPY = 2**12
+"""How much more noise a copy gets."""
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The different questions of a policy, with the shares of all items that ask them."""
+
+    items: tuple[Item, ...]
+    first: tuple[int, ...]
+    """For every item of the policy, which of them it is."""
+
+    @classmethod
+    def of(cls, items: Sequence[Item], apart: Collection[Hashable] = ()) -> Distinct:
+        """Items that ask the same of the same records; those `apart` stay as they are."""
+        found: dict[Hashable, Item] = {}
+        first = []
+        for place, item in enumerate(items):
+            key = question(item)
+            key = (key, place) if key in apart else key
+            found[key] = replace(found[key], share=found[key].share + item.share) if key in found else item
+            first.append(list(found).index(key))
+        return cls(tuple(found.values()), tuple(first))
+
+    def spread(self, chosen: Chosen, limit: Limit) -> Chosen:
+        """Strategies and scales of all items, which lose together what those of the questions do."""
+        times, found, seen = Counter(self.first), [], set()
+        for place in self.first:
+            strategy, scale = chosen[place]
+            # what the copies cost is taken from the first
+            more = 1 + Fraction(times[place] - 1, COPY if limit.pure else COPY**2)
+            scale = limit.scale(scale, 1 / more) if scale and times[place] > 1 else scale
+            found.append((strategy, scale * COPY if place in seen else scale))
+            seen.add(place)
+        return found
+
+
+def question(item: Item) -> Hashable:
+    """What two items have in common where one is a copy of the other."""
+    return item.query, item.where, item.error
 
 
 # -- joint tables -----------------------------------------------------------------------------------
 # Histograms of one release planned jointly: tables that share attributes tell of each other.
 #
-# So which of them is measured how well is a question about all of them: the answer with the least squared error over
-# all cells is looked for, and taken where it is better than each by itself.
+# So which of them is measured how well is a question about all of them: the plan with the least objective is looked
+# for, and taken where it is better than each by itself.
 
-FEWEST, MOST_WAYS = 3, 8
-"""Tables that are worth planning as one, and the most attributes that such a table has."""
+MOST_WAYS = 8
+"""The most attributes of a table that is planned with others."""
 GAIN = 0.995
 """What a plan of all tables must be better by."""
-FINE, FINEST = 0.01, 2**22
+FINE, FINEST = 0.01, 2**40
 """How near multiples of margins are to those that were looked for, and the finest parts that they are told in."""
 STEPS = 200
 """The least precise table has noise of one over so many parts; that of all others is a whole number of them, too."""
+TIGHTER = 3
+"""How often bounds are made tighter where rounding leaves an item worse than alone."""
 
 
-def planned_together(items: Sequence[Item], planned: Chosen, policy: Policy, limit: Limit) -> Chosen:
+def planned_together(chosen: Chosen, objective: Objective, policy: Policy, limit: Limit) -> Chosen:
     """Strategies and scales, given those of every item by itself; these where nothing is better.
 
-    Post  the same loss, at most. With equal shares the squared errors of all cells of the tables add up to less than
-          before; where shares differ, no table is worse than before.
+    Post  the same loss, at most, and a smaller objective; no item errs more than alone.
     """
-    group = _group(items, planned, policy)
-    steps = _steps(policy, [planned[place][0] for place in group])
-    if not group or steps is None:
-        return planned
-    before = [_each_cell(items[place], *planned[place], policy, limit) for place in group]
-    parts, errors = [table_parts(at) for at in before], table_errors(before)
-    own = [Scaled(*planned[place], policy.domain).expected_error(items[place].query) for place in group]
-    errors = [min(both) for both in zip(errors, own, strict=True)]
-    equal = len({items[place].share for place in group}) == 1
-    weights = [1.0 if equal else 1 / (p.cells * e**2) for p, e in zip(parts, errors, strict=True)]
-    others = any(s.noisy for place, (s, _) in enumerate(planned) if place not in group)
+    group = [place for place in _group(objective.items, chosen, policy) if objective.alone[place]]
+    if not group:
+        return chosen
+    best, least = chosen, GAIN * objective.of(_errors(chosen, objective.items, policy))
     try:
-        found = _searched(TableSearch(parts, weights, steps), before, policy, limit, weighed=not others)
-        allowed = limit.lost(policy, [planned[place] for place in group]) if others else limit.amount
-        times = limit.lost(policy, found) / allowed
-        after = list(planned)
+        for found in _joint(group, chosen, objective, policy, limit):
+            errors = _errors(found, objective.items, policy)
+            if objective.allows(errors) and objective.of(errors) <= least:
+                best, least = found, objective.of(errors)
+    except Refused:  # what has no certificate is not offered
+        pass
+    return best
+
+
+def _errors(chosen: Chosen, items: Sequence[Item], policy: Policy) -> list[float]:
+    """Errors as plans are compared, those of tables that are read together as they are then."""
+    errors = [compared_error(item, *one, policy) for item, one in zip(items, chosen, strict=True)]
+    joined = [place for place, (strategy, _) in enumerate(chosen) if strategy.mechanism.read_together]
+    if joined:
+        together = table_errors([chosen[place][0].at(chosen[place][1], policy.domain) for place in joined])
+        for place, error in zip(joined, together, strict=True):
+            errors[place] = error
+    return errors
+
+
+def _joint(
+    group: Sequence[int], chosen: Chosen, objective: Objective, policy: Policy, limit: Limit
+) -> Iterator[Chosen]:
+    """Plans in which the tables of a group are read together: as they are, and with noise that serves all of them."""
+    items = objective.items
+    before = [_each_cell(items[place], *chosen[place], policy, limit) for place in group]
+    others = any(s.noisy for place, (s, _) in enumerate(chosen) if place not in group)
+
+    def with_tables(found: Chosen, *, times: Fraction) -> Chosen:
+        after = list(chosen)
         for place, (strategy, scale) in zip(group, found, strict=True):
             after[place] = strategy, scale * (times if limit.pure else sqrt_above(times))
         if others:  # these rise beside the tables
             after = list(zip([strategy for strategy, _ in after], fill(policy, after, limit), strict=True))
-    except Refused:  # what has no certificate is not offered
-        return planned
-    now = table_errors([Scaled(*after[place], policy.domain) for place in group])
-    ratios = [b / a for a, b in zip(errors, now, strict=True)]
-    if equal:
-        total, before_it = (sum(p.cells * e**2 for p, e in zip(parts, one, strict=True)) for one in (now, errors))
-        return after if total <= GAIN * before_it else planned
-    return after if max(ratios) <= 1 and min(ratios) <= GAIN else planned
+        return after
+
+    yield with_tables([(replace(at.strategy, mechanism=MARGINS), at.scale) for at in before], times=Fraction(1))
+    steps = [_steps(one, [at.strategy for at in before]) for one in (policy, policy.plain())]
+    allowed = limit.lost(policy, [chosen[place] for place in group]) if others else limit.amount
+    parts = [table_parts(at) for at in before]
+    alone, smooth = ([errors[place] for place in group] for errors in (objective.alone, objective.smooth))
+    weights = [float(items[place].share) / (p.cells * e**2) for place, p, e in zip(group, parts, smooth, strict=True)]
+    # squared errors of all cells that each table may have, where one is lost and noise has a variance of one
+    rows = policy.rows_per_person
+    unit = float(limit.amount / rows) ** 2 / 2 if limit.pure else 2 * float(limit.amount / rows**2)
+    bounds = [p.cells * e**2 * unit for p, e in zip(parts, smooth, strict=True)]
+    start = [-math.log(at.scale) if limit.pure else -2 * math.log(at.scale) for at in before]
+    # what is found for plain differential privacy is a candidate, too
+    for those in steps if steps[0] != steps[1] else steps[:1]:
+        tight = bounds
+        for _ in range(TIGHTER if those else 0):
+            found = _searched(
+                TableSearch(parts, weights, those or (), tight), before, start, policy, limit, weighed=not others
+            )
+            after = with_tables(found, times=limit.lost(policy, found) / allowed)
+            errors = _errors(after, items, policy)
+            yield after
+            if objective.allows(errors):
+                break
+            missed = [errors[place] / e for place, e in zip(group, alone, strict=True)]
+            tight = [one / (by * TIGHTEN) ** 2 if by > 1 else one for one, by in zip(tight, missed, strict=True)]
+
+
+TIGHTEN = 1.002
+"""By how much more than it was missed by a bound is made tighter."""
 
 
 def _group(items: Sequence[Item], planned: Chosen, policy: Policy) -> list[int]:
-    """The histograms by value that share an attribute with another, if they are so many that it matters."""
+    """The histograms by value that share an attribute with another."""
     if policy.graph.known or policy.graph.groups is not None:
         return []
     able = [
         place
         for place, (item, (strategy, scale)) in enumerate(zip(items, planned, strict=True))
         if strategy.among is None
-        and strategy.table == item.query.table(policy.domain)
+        and set(strategy.table) == set(item.query.table(policy.domain))
         and scale > 0
         and item.error is None
         and isinstance(item.query.reading(policy.domain), Cells)
@@ -419,8 +611,7 @@ def _group(items: Sequence[Item], planned: Chosen, policy: Policy) -> list[int]:
         and all(split.bins is None and split.ends is None for split in strategy.table)
     ]
     names = {place: {split.name for split in planned[place][0].table} for place in able}
-    met = [a for a in able if any(a != b and names[a] & names[b] for b in able)]
-    return met if len(met) >= FEWEST else []
+    return [a for a in able if any(a != b and names[a] & names[b] for b in able)]
 
 
 def _steps(policy: Policy, strategies: Sequence[Strategy]) -> list[frozenset[str] | None] | None:
@@ -442,15 +633,21 @@ def _each_cell(item: Item, strategy: Strategy, scale: Fraction, policy: Policy, 
 
 
 def _searched(
-    search: TableSearch, before: Sequence[Scaled], policy: Policy, limit: Limit, *, weighed: bool
+    search: TableSearch,
+    before: Sequence[Scaled],
+    start: Sequence[float],
+    policy: Policy,
+    limit: Limit,
+    *,
+    weighed: bool,
 ) -> list[tuple[Strategy, Fraction]]:
     """Strategies for the tables with scales in whole parts of each other; what they lose is not looked at yet."""
     if limit.pure:
-        rates, joined = search.laplace(joined=weighed)
+        rates, joined = search.laplace(start, joined=weighed)
         strategies = [replace(at.strategy, mechanism=MARGINS) for at in before]
         return _beside(strategies, rates.tolist(), joined, policy.domain)
     alone = all(len(policy.graph.factor_of(split.name).names) == 1 for at in before for split in at.strategy.table)
-    precise, factors = search.gaussian(weighed=weighed and alone)
+    precise, factors = search.gaussian(start, weighed=weighed and alone)
     strategies = [_weighed(at, parts, factors) for at, parts in zip(before, search.tables, strict=True)]
     units = [float(strategy.noisy[0].contribution.unit) for strategy in strategies]
     steps = [float(rate) * unit for rate, unit in zip(precise**0.5, units, strict=True)]
@@ -494,4 +691,4 @@ def _weighed(at: Scaled, parts: TableParts, factors: dict[frozenset[str], float]
             query = LinearQuery(WeighedMargins(names, parts.sizes, times, Fraction(1, fine)))
             return replace(plain, noisy=(query,))
         fine *= 2
-    raise Refused("margins cannot be weighed in whole numbers", fix="ask for smaller tables")
+    return plain  # parts beyond exact arithmetic: this table alone is measured as it is

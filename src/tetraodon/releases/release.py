@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from tetraodon.query.condition.syntax import Names
 from tetraodon.releases.answer import Answer, cells_where, truth_of
 from tetraodon.releases.estimates import Inference, count_of, estimate, joint_errors
 from tetraodon.releases.names import NamesAnswer, Told
-from tetraodon.releases.plan import Plan
+from tetraodon.releases.plan import Plan, original
 from tetraodon.wording import listing
 
 MOST_GROUPS = 10_000
@@ -99,7 +99,12 @@ def infer(
     Pre   they were measured as the plan says. No data is looked at, so this costs no privacy.
     """
     estimates, domain = estimate(plan, measured, inference), plan.policy.domain
-    answers = {i.name: Answer(i, i.strategy.inside(domain), measured[i.name], estimates) for i in plan}
+    answers = {}
+    for item in plan:
+        first = original(item, plan)
+        if first is not item:
+            item = replace(first, item=item.item)
+        answers[item.name] = Answer(item, item.strategy.inside(domain), measured[first.name], estimates)
     told = {item.name: NamesAnswer(item, (names or {})[item.name]) for item in plan.names}
     return Release(plan, measured, when, charged, answers, told, inference, chained)
 

@@ -103,6 +103,9 @@ def error(item: PlannedItem, domain: Domain, together: float | None = None) -> s
         units = {"records": of_one("records")} | {a.unit: a.unit_of(Fraction(1)) for a in domain if a.unit}
         for several, one in units.items():
             told = told.replace(f" 1 {several}", f" 1 {one}")
+    reach = item.interval_reach
+    if reach is not None:
+        told = f"{told} Their intervals are expected to reach about {about(reach)} records either way."
     if strategy.mechanism.remark:
         return f"{told} {strategy.mechanism.remark}"
     return told if together is None else f"{told} {WORDS.text('error_together', item.expected_error, together)}"

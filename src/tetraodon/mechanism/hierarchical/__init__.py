@@ -24,9 +24,8 @@ from tetraodon.mechanism.hierarchical.fit import (
     Level,
     RunningFit,
     SmoothFit,
-    WrittenOutFit,
+    WeightedFit,
     hats_matrix,
-    inverse_of_squares,
     levels_of,
     prefix_bins,
 )
@@ -125,7 +124,7 @@ def sample(size: int, points: int) -> Ints:
     return np.unique((np.arange(1, points + 1) * GOLDEN % 1 * size).astype(np.int64))
 
 
-def mean_range_variance(fit: SmoothFit | WrittenOutFit | BandedFit | RunningFit, positions: Ints) -> float:
+def mean_range_variance(fit: SmoothFit | WeightedFit | BandedFit | RunningFit, positions: Ints) -> float:
     """Mean variance of the count in a range drawn at random, from the running counts at some or all positions.
 
     Why   with z the running counts at the N + 1 points between values, the sum over pairs of Var(z_h - z_l) is
@@ -308,15 +307,14 @@ PRODUCTS = 2
 
 
 @lru_cache(maxsize=8)
-def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit | RunningFit:
+def fit_of(at: Scaled) -> SmoothFit | WeightedFit | BandedFit | RunningFit:
     """Least squares for a strategy's measurements."""
     strategy = at.strategy
     known = LinearQuery(One(), strategy.table[:-1]) in strategy.exact
     leaves, total = strategy.noise.variance(at.scale), 0.0 if known else None
     sums = strategy.noisy[0].contribution
     if isinstance(sums, WeightedSums):
-        weights, inverse = _written_out(sums)
-        return WrittenOutFit(weights, leaves * float(sums.unit) ** 2, total, inverse)
+        return WeightedFit(sums.single.astype(np.float64), sums.sums.astype(np.float64), leaves, total)
     if isinstance(sums, SmoothSums):
         return BandedFit(sums, leaves, total)
     if isinstance(sums, SmoothRunning):
@@ -334,18 +332,13 @@ def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit | RunningFit:
 
 
 @lru_cache(maxsize=8)
-def _written_out(sums: WeightedSums) -> tuple[Floats, Floats]:
-    """The rows in records, and the inverse of their squares: the same at every scale of noise."""
-    weights = np.asarray(sums.matrix * float(sums.unit))
-    return weights, inverse_of_squares(weights)
-
-
-@lru_cache(maxsize=8)
 def running_noise(at: Scaled) -> tuple[Floats, Floats]:
     """For every running count of one line: its variance and its largest single part, as `NoiseLaw.reach` wants them."""
     fit = fit_of(at)
-    if isinstance(fit, SmoothFit) and fit.size > EXACT_SIZE:
-        variance = running_variance_bounds(fit) * at.above_discrete
+    if fit.size > EXACT_SIZE and isinstance(fit, SmoothFit | WeightedFit):
+        smooth = isinstance(fit, SmoothFit)
+        variance = running_variance_bounds(fit) if smooth else fit.running_variances(np.arange(fit.size))
+        variance = variance * at.above_discrete
         return variance, np.sqrt(variance / 2)
     variance, largest = np.zeros(fit.size), np.zeros(fit.size)
     if at.strategy.noise == GAUSSIAN:  # which asks for variances alone
@@ -433,7 +426,9 @@ def _total(fit: SmoothFit) -> float:
 EVERY_POSITION = 8192
 """Up to this many values, predictions look at every running count; above, at a sample good to about one percent."""
 SAMPLED = 100
-LONGEST = 2_000_000
+SEEN_WHOLE = 2_000_000
+"""Above so many values, predictions look at bins and at ranges inside them apart."""
+LONGEST = 20_000_000
 """Values for which smoothed counts are proposed: least squares takes some 160 bytes for each."""
 
 
@@ -561,17 +556,34 @@ def _with_total(strategy: Strategy, shape: Shape) -> Strategy:
 @lru_cache(maxsize=1024)
 def _mean_variance(query: Query, at: Scaled) -> float:
     """Mean over the answers of their variance, before inference that depends on the data."""
-    fit = fit_of(at)
+    fit, reading, inside = fit_of(at), query.reading(at.domain), 0.0
+    if isinstance(fit, SmoothFit) and fit.size > SEEN_WHOLE and not isinstance(reading, ListedRanges):
+        fit, inside = _from_afar(fit)
     every = fit.size <= EVERY_POSITION
     positions = np.arange(fit.size) if every else sample(fit.size, SAMPLED)
-    match query.reading(at.domain):
+    match reading:
         case RunningCounts():
-            return float(np.mean(fit.running_variances(positions)))
+            return float(np.mean(fit.running_variances(positions))) + inside / 2  # a range has two ends
         case ListedRanges(ends):
             codes = np.arange(fit.size)
             rows = [((low <= codes) & (codes <= high)).astype(np.float64) for low, high in ends]
             return float(np.mean([fit.covariance_times(row[None, :])[0] @ row for row in rows]))
         case EveryRange():
-            return mean_range_variance(fit, positions)
+            return mean_range_variance(fit, positions) + inside
         case _:
             raise AssertionError("only questions about order are answered this way")
+
+
+def _from_afar(fit: SmoothFit) -> tuple[SmoothFit, float]:
+    """A long attribute with its finest bins for values, and the mean variance of ranges inside such bins.
+
+    Why   as for `_one_finer`: errors within bins and between them add up, here to within one percent. Where running
+          sums are finest, they cut the attribute into pieces that are alike, and some of these speak for all.
+    """
+    finest, *others = fit.levels
+    if finest.bins is None or finest.running is not None:
+        return replace(fit, size=min(fit.size, SEEN_WHOLE)), 0.0
+    levels = tuple(replace(one, width=one.width // finest.width) for one in others)
+    short = SmoothFit(40 * finest.width, fit.leaves, (Level(finest.width, 1e-6 * fit.leaves),))
+    inside = mean_range_variance(short, np.arange(short.size))
+    return SmoothFit(-(-fit.size // finest.width), finest.bins, levels, fit.total), inside

@@ -201,54 +201,58 @@ def _solved(root: Floats, rows: Floats) -> Floats:
     return np.asarray(cho_solve_banded((root, True), rows.T, check_finite=False).T)
 
 
-# -- written out ------------------------------------------------------------------------------------
-# Least squares over single values and any sums of them, with every matrix written out: for short attributes.
+# -- single values and sums ---------------------------------------------------------------------------
+# Least squares over single values and any sums of them. With D the weights of single values and B the sums,
+#
+#     (D^2 + B'B)^-1 = D^-2 - Z'Z,    Z = (1 + B D^-2 B')^-1/2 B D^-2,
+#
+# so that as many numbers as there are sums are solved for.
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenOutFit(LinearFit):
-    """Values of an attribute, each times a weight, and sums of them: the rows of `weights`, with variance `spread`."""
+class WeightedFit(LinearFit):
+    """Values of an attribute, each times a weight in `single`, and `sums` of them, each with variance `spread`."""
 
-    weights: Floats
+    single: Floats
+    sums: Floats
     spread: float
     total: float | None = None
-    inverse: Floats | None = None
-    """That of W'W, where it is known from another scale of noise."""
 
     @property
     def size(self) -> int:
-        return int(self.weights.shape[1])
+        return len(self.single)
 
     @property
     def leaves(self) -> Floats:
         """The variance of each value by itself."""
-        return np.asarray(self.spread / np.diag(self.weights) ** 2)
+        return np.asarray(self.spread / self.single**2)
 
     def counts(self, measured: Floats, total: Floats | None) -> Floats:
         """The estimates of all values, a row for each row of single values and sums; `total` where it is known."""
-        return self.estimates(measured @ self.weights / self.spread, total)
+        values, sums = measured[:, : self.size], measured[:, self.size :]
+        return self.estimates((values * self.single + sums @ self.sums) / self.spread, total)
 
     def running_variances(self, positions: Ints) -> Floats:
         """The variance of the running count up to each position, itself included."""
-        covariance = self.covariance_times(np.eye(self.size))
-        return np.asarray(np.diag(covariance.cumsum(axis=0).cumsum(axis=1))[positions])
+        found = np.cumsum(self.leaves) - self.spread * (np.cumsum(self._pulls, axis=1) ** 2).sum(axis=0)
+        if self.total is not None:
+            found -= np.cumsum(self.ones) ** 2 / (self.ones.sum() + self.total)
+        return np.asarray(np.maximum(found, 0.0)[positions])
 
     def free_times(self, rows: Floats) -> Floats:
-        return np.asarray(rows @ self._free)
+        return np.asarray(rows * self.leaves - self.spread * (rows @ self._pulls.T) @ self._pulls)
 
     @cached_property
     def ones(self) -> Floats:
-        return np.asarray(self._free.sum(axis=0))
+        return np.asarray(self.free_times(np.ones((1, self.size)))[0])
 
     @cached_property
-    def _free(self) -> Floats:
-        inverse = inverse_of_squares(self.weights) if self.inverse is None else self.inverse
-        return np.asarray(inverse * self.spread)
+    def _pulls(self) -> Floats:
+        from scipy.linalg import solve_triangular
 
-
-def inverse_of_squares(weights: Floats) -> Floats:
-    """The inverse of W'W."""
-    return np.asarray(np.linalg.inv(weights.T @ weights))
+        solved = self.sums / self.single**2
+        inner = np.eye(len(solved)) + solved @ self.sums.T
+        return np.asarray(solve_triangular(np.linalg.cholesky(inner), solved, lower=True))
 
 
 # -- least squares ----------------------------------------------------------------------------------
