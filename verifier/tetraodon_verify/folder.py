@@ -187,26 +187,23 @@ def plain(body: bytes, kind: int, count: int) -> list[Any]:
     return found
 
 
-# Ed25519, RFC 8032. Points are (x : y : z : t) with x y = z t.
+# Ed25519, RFC 8032
 P = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
-Point = tuple[int, int, int, int]
+Point = tuple[int, int]
 
 
 def add(one: Point, other: Point) -> Point:
-    a, b = (one[1] - one[0]) * (other[1] - other[0]) % P, (one[1] + one[0]) * (other[1] + other[0]) % P
-    c, d = 2 * one[3] * other[3] * D % P, 2 * one[2] * other[2] % P
-    e, f, g, h = b - a, d - c, d + c, b + a
-    return e * f % P, g * h % P, f * g % P, e * h % P
+    (a, b), (c, d) = one, other
+    e = D * a * b * c * d
+    return (a * d + b * c) * pow(1 + e, -1, P) % P, (b * d + a * c) * pow(1 - e, -1, P) % P
 
 
 def times(scalar: int, point: Point) -> Point:
-    total: Point = (0, 1, 1, 0)
+    total = (0, 1)
     while scalar:
-        if scalar & 1:
-            total = add(total, point)
-        point, scalar = add(point, point), scalar >> 1
+        total, point, scalar = add(total, point) if scalar & 1 else total, add(point, point), scalar >> 1
     return total
 
 
@@ -215,22 +212,17 @@ def unpack(text: bytes) -> Point | None:
     y, sign = int.from_bytes(text, "little") & ((1 << 255) - 1), text[31] >> 7
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
-    if (x * x - square) % P:
-        x = x * pow(2, (P - 1) // 4, P) % P
+    x = x if (x * x - square) % P == 0 else x * pow(2, (P - 1) // 4, P) % P
     if y >= P or (x * x - square) % P or (x == 0 and sign):
         return None
-    x = P - x if x & 1 != sign else x
-    return x, y, 1, x * y % P
+    return (P - x if x & 1 != sign else x), y
 
 
 def signed(public: bytes, message: bytes, signature: bytes) -> bool:
     """Whether an Ed25519 signature is of this key and message."""
-    if len(public) != 32 or len(signature) != 64:
+    base = unpack((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+    if len(public) != 32 or len(signature) != 64 or base is None:
         return False
     key, first, s = unpack(public), unpack(signature[:32]), int.from_bytes(signature[32:], "little")
-    if key is None or first is None or s >= ORDER:
-        return False
-    base = unpack((4 * pow(5, -1, P) % P).to_bytes(32, "little")) or key
     digest = int.from_bytes(hashlib.sha512(signature[:32] + public + message).digest(), "little") % ORDER
-    one, other = times(s, base), add(first, times(digest, key))
-    return (one[0] * other[2] - other[0] * one[2]) % P == 0 and (one[1] * other[2] - other[1] * one[2]) % P == 0
+    return bool(key and first and s < ORDER and times(s, base) == add(first, times(digest, key)))
