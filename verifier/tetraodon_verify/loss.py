@@ -118,6 +118,10 @@ class Term:
         return self.found[changed, here, there]
 
 
+def moving(rules: dict[str, Rule], pins: Pins) -> set[str]:
+    return {n for n, rule in rules.items() if rule.kind != "public" and (n not in pins or pins[n][0] < pins[n][1])}
+
+
 def changes(bins: Iterable[int] | None) -> list[int]:
     return [i for i, (a, b) in enumerate(pairwise(bins or ()), 1) if a != b]
 
@@ -129,7 +133,7 @@ class Component:
         self.terms, self.names, self.rules, self.pins, self.tried = terms, names, rules, pins, tried
         self.scale = lcm(*((term.weight or 1).denominator for term in terms))
         self.weights = [int((term.weight or 1) * self.scale) for term in terms]
-        self.moving = {name for name in names if moves(rules[name], pins.get(name))}
+        self.moving = moving(rules, pins) & set(names)
         self.on = {name: [term for term in terms if name in term.names] for name in names}
         self.starts = {name: self.segments(name) for name in names}
         self.held: dict[Any, list[bool]] = {}
@@ -152,10 +156,8 @@ class Component:
             if len(changes(bins)) > 400:
                 static = corners = False
                 line = line and bins == sorted(bins or ())
-            known = all(
-                name not in part.names or (part.text == said(name, "is not missing") and term.curve)
-                for part in term.where
-            )
+            lost = said(name, "is not missing") if term.curve else ""
+            known = all(name not in part.names or part.text == lost for part in term.where)
             lonely = known and not self.moving & term.names - {name}
             shapes = [term.scalars[name][0]] if name in term.scalars else []
             for shape in [*shapes, *([term.curve.shape] if term.curve and term.curve.name == name else [])]:
@@ -260,11 +262,9 @@ class Component:
     def peak(self, term: Term) -> Fraction:
         """No less than what one record adds to a term, whichever it is."""
         top = Fraction(term.weighed(0, True, False)) if term.margins else Fraction(1)
+        curve = term.curve
         parts = [(name, shape, scalar, 2 if term.square else 1) for name, (shape, scalar) in term.scalars.items()]
-        for name, shape, size, power in [
-            *parts,
-            *([(term.curve.name, term.curve.shape, term.curve.size, 1)] if term.curve else []),
-        ]:
+        for name, shape, size, power in parts + ([(curve.name, curve.shape, curve.size, 1)] if curve else []):
             codes = range(self.rules[name].attribute.size)
             if shape != "affine" and len(codes) > 4 * self.tried:
                 raise Unsupported("a measurement of so many values")
@@ -287,17 +287,13 @@ class Component:
         return total, False
 
 
-def moves(rule: Rule, pin: tuple[int, int] | None) -> bool:
-    return rule.kind != "public" and (pin is None or pin[0] < pin[1])
-
-
 def worst(terms: list[Term], policy: Policy, region: Region) -> tuple[Fraction, bool]:
     """The largest loss over steps of a region, of a record that comes or goes as well; whether it is exact."""
     rules, most, pins = region
-    moving = {name for name, rule in rules.items() if moves(rule, pins.get(name))}
+    apart = moving(rules, pins)
     parts: list[tuple[list[Term], set[str]]] = []
     for term in terms:  # an attribute that stays, and only says in which cell a record is, joins nothing
-        thin = replace(term, cells={name: bins for name, bins in term.cells.items() if name in moving})
+        thin = replace(term, cells={name: bins for name, bins in term.cells.items() if name in apart})
         joined = [part for part in parts if part[1] & thin.names]
         parts = [part for part in parts if part not in joined]
         parts.append(([thin, *(t for part in joined for t in part[0])], set(thin.names).union(*(p[1] for p in joined))))
@@ -545,20 +541,13 @@ def is_step(policy: Policy, x: Record | None, y: Record | None) -> bool:
 
 
 def classes(policy: Policy) -> list[Pins]:
-    """The classes of values that one known table, or one known count about one attribute, does not tell apart."""
+    """The classes of values that one known table does not tell apart."""
     fact = policy.document["known"][0] if len(policy.document["known"]) == 1 else {}
     sides: list[list[Pins]] = []
     for one in (policy.attributes[name] for name in fact.get("marginal", [])):
         groups = fact.get("bins", {}).get(one.name)
         codes = [sorted(map(one.code, group)) for group in groups] if groups else [[code] for code in range(one.values)]
         sides.append([{one.name: (group[0], group[-1])} for group in codes])
-    if "count" in fact and not {"at most", "at least"} & set(fact):
-        condition = Condition(fact["count"], policy.attributes)
-        [name] = condition.names
-        spans = [(a, b - 1) for a, b in pairwise([0, *sorted(condition.segments(name)), policy.attributes[name].size])]
-        held = [span for span in spans if condition.holds({name: span[0]})]
-        parts = [held, [span for span in spans if span not in held]]
-        sides.append([{name: (part[0][0], part[-1][1])} for part in parts if part])
     if not sides or prod(map(len, sides)) > 5000:
         raise Unsupported("known figures of this kind")
     return [{name: ends for one in way for name, ends in one.items()} for way in product(*sides)]
@@ -576,12 +565,8 @@ def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction
         if policy.groups or policy.joint:
             raise Unsupported("known figures beside groups or metrics")
         if policy.presence or any(policy.rules[name].kind != "public" for name in names):
-            rest = policy.presence and "count" in policy.document["known"][0]  # nobody is in the last class
-            worlds = [replace(alike, presence=rest and box == kept[-1]) for box in kept]
-            each = [
-                worst(terms, world, (alike.rules, alike.at_most, box))[0]
-                for world, box in zip(worlds, kept, strict=True)
-            ]
+            alike.presence = False  # whoever is absent is in a class of their own
+            each = [worst(terms, alike, (alike.rules, alike.at_most, box))[0] for box in kept]
             apart = all(name in term.cells and term.cells[name] is None for term in terms for name in names)
             return sum(each, Fraction(0)) * (1 if apart or not gaussian else sum(map(bool, each))), False
     found, sure = regions(policy)
