@@ -39,17 +39,9 @@ class Matrix:
     def added(self, plan: Any, counts: Any) -> tuple[int, Callable[[Record], list[tuple[int, Any]]]]:
         """How many numbers there are in a cell of `by`, and what a record adds to them."""
         item, kind, name = self.item, counts["kind"], counts.get("attribute", "")
-        place = lambda record: item.place(name, record[name])  # noqa: E731
-        if kind == "running":
-            return counts["rows"], lambda record: [(place(record), 1)]
-        if kind in ("smooth bins", "smooth running"):
-            width, bins = counts["width"], -(-(item.count(name) - 1) // counts["width"]) + (kind == "smooth bins")
-            rest = lambda record: divmod(place(record), width)  # noqa: E731
-            return bins, lambda r: [(rest(r)[0], width - rest(r)[1]), (rest(r)[0] + 1, rest(r)[1])]
-        if kind == "weighted sums":
-            single, *rows = [[int(word) for word in row.split()] for row in (counts["single"], *counts["rows"])]
-            columns = [[(x, one), *enumerate((row[x] for row in rows), len(single))] for x, one in enumerate(single)]
-            return len(single) + len(rows), lambda record: columns[place(record)]
+        if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
+            curve = item.curve(counts, False)
+            return curve.length, lambda record: curve.adds(record[name])
         if kind not in ("records", "asked", "sum", "squares", "answerers"):
             raise Unsupported(f"numbers measured as {kind}")
         terms = item.terms({**plan, "by": []})
@@ -79,15 +71,9 @@ class Answer:
     """One item: what was measured for it, and its rows in Parquet."""
 
     def __init__(self, item: Item, query: dict[str, Any], measured: dict[str, Any], rows: dict[str, list[Any]]) -> None:
-        self.item, self.query, self.rows, self.name, self.where = (
-            item,
-            query,
-            rows,
-            query["name"],
-            item.item.get("where"),
-        )
+        self.item, self.query, self.rows = item, query, rows
+        self.name, self.where, self.plans = query["name"], item.item.get("where"), query["measurements"]
         self.kind = next((kind for kind in (*COLUMN, "quantiles") if kind in item.item), "another kind")
-        self.plans = query["measurements"]
         self.numbers: list[list[int]] = [[] for _ in self.plans]
         places = measured["measurement"]
         if set(measured) != {"measurement", "value"} or places != sorted(places) or min(places, default=0) < 0:

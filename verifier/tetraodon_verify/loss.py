@@ -7,24 +7,20 @@ too many, the sum over terms of what each may move by itself is a bound from abo
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp, gcd, isqrt, lcm, log, prod
-from operator import sub
 from typing import Any
 
-from tetraodon_verify.policy import Condition, Malformed, Policy, Record, Rule, Unsupported, exact, read_policy
+from tetraodon_verify.policy import WRONG, Condition, Malformed, Policy, Record, Rule, Unsupported, exact, read_policy
 
 ABSENT = "not in the data"
 Pins = dict[str, tuple[int, int]]  # codes between which attributes stay
 Region = tuple[dict[str, Rule], int, Pins]  # rules, how many attributes move at most, and where some stay
-
-
-class TooMany(Exception):
-    """More pairs than are tried one by one."""
 
 
 @dataclass
@@ -41,13 +37,26 @@ class Loss:
 
 @dataclass(frozen=True)
 class Curve:
-    """What a record adds along an attribute: how far two codes are apart, and how far one is from no record."""
+    """What a record adds along an attribute: so much to which of so many numbers, or to these and all after them."""
 
     name: str
-    shape: str  # affine; monotone, with sizes that do not grow with codes; or any
-    move: Callable[[int, int], int]
-    size: Callable[[int], int]
-    period: int = 0  # of moves by the same number of codes; sizes are then affine
+    shape: str  # of distances: affine; monotone, with sizes that do not grow with codes; or any
+    adds: Callable[[int], list[tuple[int, int]]]
+    length: int
+    running: bool = False
+    period: int = 0  # of distances between codes as far apart; sizes are then affine
+
+    def far(self, power: int, x: int, y: int | None = None) -> int:
+        """The distance between two codes, or between one and no record, to a power."""
+        steps = Counter(dict(self.adds(x)))
+        steps.subtract(dict(self.adds(y) if y is not None else ()))
+        if not self.running:
+            return sum(abs(step) ** power for step in steps.values())
+        rows, total, height = sorted(row for row in steps if row < self.length), 0, 0
+        for row, until in pairwise([*rows, self.length]):
+            height += steps[row]
+            total += (until - row) * abs(height) ** power
+        return total
 
 
 @dataclass
@@ -80,7 +89,8 @@ class Term:
             changed = 2 << list(self.margins).index(name)
         a, b = map(self.scalars[name][1], (x, y)) if name in self.scalars else (1, 1)
         if self.curve and self.curve.name == name:
-            return changed, a, b, self.curve.move(x, y) if x != y else 0, self.curve.size(x), self.curve.size(y)
+            power, far = 1 + self.square, self.curve.far
+            return changed, a, b, far(power, x, y) if x != y else 0, far(power, x), far(power, y)
         return changed, a, b, None, 1, 1
 
     def cost(self, here: bool, there: bool, roles: Iterable[tuple[Any, ...]]) -> Any:
@@ -177,12 +187,12 @@ class Component:
             yield from rule.pairs
         elif mode == "all":
             if size * min(size, reach + 2) > self.tried:
-                raise TooMany
+                raise OverflowError
             for x in range(size):
                 others = (*range(x + 1, rule.furthest(x) + 1), *range(max(x, last) + 1, size))
                 yield from ((x, y) for y in others if rule.kind != "blocks" or rule.blocks[x] == rule.blocks[y])
         elif len(starts) ** 2 > 4 * self.tried or (every and (period or size) > 4 * self.tried):
-            raise TooMany
+            raise OverflowError
         else:
             parts = list(zip(starts, [*(start - 1 for start in starts[1:]), size - 1], strict=True))
             for (a, b), (c, d) in ((parts[i], part) for i in range(len(parts)) for part in parts[i:]):
@@ -207,7 +217,7 @@ class Component:
         if mode in ("static", "corners") or (mode == "line" and not sizes):
             return {code for start, end in zip(starts, [*starts[1:], size], strict=True) for code in (start, end - 1)}
         if size > 4 * self.tried:
-            raise TooMany
+            raise OverflowError
         return range(size)
 
     def kinds(self, name: str, alone: bool) -> list[tuple[int, int, Any, int]]:
@@ -223,11 +233,6 @@ class Component:
                     roles = tuple(term.roles(name, one, other) for term in on)
                     place = () if plain else (bisect_right(starts, one), bisect_right(starts, other))
                     found.setdefault((roles, place, x == y), (one, other, roles, int(x != y)))
-        if plain:  # of changes that alter cells only, the largest
-            sets = {key: {i for i, role in enumerate(kind[2]) if role[0]} for key, kind in found.items() if kind[3]}
-            for key in list(sets):
-                if any(key != other and sets[key] <= sets[other] for other in sets):
-                    del sets[key], found[key]
         return list(found.values())
 
     def holds(self, codes: tuple[int, ...]) -> list[bool]:
@@ -241,7 +246,7 @@ class Component:
         """By how many attributes may move, or (alone) for a record that comes or goes: the largest loss."""
         kinds = [self.kinds(name, alone) for name in self.names]
         if prod(map(len, kinds)) * len(self.terms) > 4 * self.tried:
-            raise TooMany
+            raise OverflowError
         where: list[list[tuple[int, int]]] = []
         for term in self.terms:
             on = [(i, self.on[name]) for i, name in enumerate(self.names) if name in term.names]
@@ -259,25 +264,13 @@ class Component:
                 best[moved] = max(best[moved], lost)
         return [Fraction(max(best[: moved + 1]), self.scale) for moved in range(most + 1)]
 
-    def peak(self, term: Term) -> Fraction:
-        """No less than what one record adds to a term, whichever it is."""
-        top = Fraction(term.weighed(0, True, False)) if term.margins else Fraction(1)
-        curve = term.curve
-        parts = [(name, shape, scalar, 2 if term.square else 1) for name, (shape, scalar) in term.scalars.items()]
-        for name, shape, size, power in parts + ([(curve.name, curve.shape, curve.size, 1)] if curve else []):
-            codes = range(self.rules[name].attribute.size)
-            if shape != "affine" and len(codes) > 4 * self.tried:
-                raise Unsupported("a measurement of so many values")
-            top *= max(abs(size(code)) ** power for code in (codes if shape != "affine" else (*codes[:1], *codes[-2:])))
-        return top * (term.weight or 1)
-
     def bound(self, most: int, alone: bool) -> tuple[list[Fraction], bool]:
         """The largest loss by how many attributes may move, and whether it is exact; else the sum over terms."""
         try:
             return self.largest(most, alone), all(term.whole for term in self.terms)
-        except TooMany:
+        except OverflowError:
             if len(self.terms) == 1:
-                return [(2 - alone) * self.peak(self.terms[0]) * (m > 0 or alone) for m in range(most + 1)], False
+                raise Unsupported("a measurement with so many different values") from None
         total = [Fraction(0)] * (most + 1)
         for term in self.terms:
             names = [name for name in self.names if name in term.names]
@@ -374,12 +367,6 @@ class Item:
         whole = (int(low), int(step)) if low.denominator == step.denominator == 1 else (low, step)
         return "affine", lambda code: 0 if code == attribute.values else whole[0] + whole[1] * code
 
-    def unit(self, name: str) -> Fraction:
-        """The largest number of which all values of an attribute are multiples."""
-        low, step = self.attributes[name].low, self.attributes[name].step
-        common = lcm(low.denominator, step.denominator)
-        return Fraction(gcd(int(low * common), int(step * common)), common)
-
     def terms(self, measured: dict[str, Any]) -> list[Term]:
         """A measurement as terms: what it is, or what stands in for it."""
         noise, counts = measured["noise"], measured["counts"]
@@ -410,14 +397,8 @@ class Item:
             return [term(scalars={name: ("any", lambda code: number(code) ** 2 / unit)})]
         if kind == "asked":
             return self.asked(term)
-        if kind in ("running", "smooth bins", "smooth running"):
-            width, last = counts.get("width", 1), self.count(name) - 1
-            if counts.get("rows", last) < last:
-                raise Unsupported("running counts of some values")
-            bins = counts.get("rows", -(-last // width))
-            return [term(curve=self.smooth(name, width, bins, kind != "smooth bins", square))]
-        if kind == "weighted sums":
-            return [term(curve=self.weighted(counts, square))]
+        if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
+            return [term(curve=self.curve(counts, square))]
         if kind == "weighed margins":
             return [term(margins={one: self.count(one) for one in counts["attributes"]}, times=counts["times"])]
         if kind == "ranks":
@@ -429,8 +410,12 @@ class Item:
         raise Unsupported(f"measurements of the kind {kind}")
 
     def asked(self, term: Callable[..., Term]) -> list[Term]:
-        item, weight = self.item, self.item.get("weight")
-        scalars = {weight: self.value(weight, self.unit(weight), False)} if weight else {}
+        item, scalars = self.item, {}
+        if "weight" in item:  # in units of which all its values are multiples
+            low, step = self.attributes[item["weight"]].low, self.attributes[item["weight"]].step
+            common = lcm(low.denominator, step.denominator)
+            unit = Fraction(gcd(int(low * common), int(step * common)), common)
+            scalars = {item["weight"]: self.value(item["weight"], unit, False)}
         for kind in {"count", "proportion"} & set(item):
             part = [] if item[kind] == "all" else [Condition(item[kind], self.attributes)]
             return [term(scalars=scalars, where=part)]
@@ -453,46 +438,28 @@ class Item:
             found.append(term(Fraction(often, len(names) if i else 1), cells=cells))
         return found
 
-    def smooth(self, name: str, width: int, bins: int, running: bool, square: bool) -> Curve:
-        """Smooth bins: code q w + r is w - r in bin q and r in the next; or their running sums, of so many bins."""
-        steady = running and (width == 1 or not square)  # then a sum moves by what codes move
+    def curve(self, counts: dict[str, Any], square: bool) -> Curve:
+        """Numbers along an attribute. Smooth bins: code q w + r is w - r in bin q, and r in the next."""
+        kind, name, width = counts["kind"], counts["attribute"], counts.get("width", 1)
+        last = self.count(name) - 1
+        if kind == "weighted sums":
+            single, *rows = ([int(one) for one in row.split()] for row in (counts["single"], *counts["rows"]))
+            if len(single) != last + 1 or len(single) ** 2 * len(rows) > 25 * self.policy.tried:
+                raise Unsupported(f"weighted sums of {len(single)} values")
+            columns = [[(x, one), *enumerate((row[x] for row in rows), last + 1)] for x, one in enumerate(single)]
+            return Curve(name, "any", lambda x: columns[self.place(name, x)], last + 1 + len(rows))
+        running, bins = kind != "smooth bins", -(-last // width)
+        if counts.get("rows", last) < last:
+            raise Unsupported("running counts of some values")
 
-        def size(code: int) -> int:
+        def adds(code: int) -> list[tuple[int, int]]:
             q, r = divmod(self.place(name, code), width)
-            if running and not steady:
-                return (width - r) ** 2 * (q < bins) + max(0, bins - q - 1) * width * width
-            return width * (bins - q) - r if running else (width - r) ** 2 + r * r if square else width
+            return [(q, width - r), (q + 1, r)] if r else [(q, width)]
 
-        def move(x: int, y: int) -> int:
-            (p, a), (q, b) = sorted((divmod(self.place(name, x), width), divmod(self.place(name, y), width)))
-            if steady:
-                return (q - p) * width + b - a
-            if running:
-                return (b - a) ** 2 if p == q else (width - a) ** 2 + (q - p - 1) * width * width + b * b
-            near = [b - a, a - b] if p == q else [width - a, a + b - width, b]
-            steps = near if q <= p + 1 else [width - a, a, width - b, b]
-            return sum(step * step for step in steps) if square else sum(map(abs, steps))
-
+        steady = running and (width == 1 or not square)  # then a sum moves by what codes move
         shape = "affine" if steady else "any" if square and not running else "monotone"
-        return Curve(name, shape, move, size, 1 if steady else 0 if square else width)
-
-    def weighted(self, counts: dict[str, Any], square: bool) -> Curve:
-        """A number for each value, with a weight, and sums of all of them with weights of their own."""
-        name, power = counts["attribute"], 2 if square else 1
-        columns = list(zip(*([int(word) for word in row.split()] for row in counts["rows"]), strict=True))
-        single = [abs(int(word)) ** power for word in counts["single"].split()]
-        if len(single) ** 2 * len(counts["rows"]) > 250 * self.policy.tried:
-            raise Unsupported(f"weighted sums of {len(single)} values")
-
-        def move(x: int, y: int) -> int:
-            x, y = self.place(name, x), self.place(name, y)
-            apart = map(sub, columns[x], columns[y])
-            return (sum(step * step for step in apart) if square else sum(map(abs, apart))) + single[x] + single[y]
-
-        def size(x: int) -> int:
-            return sum(abs(one) ** power for one in columns[self.place(name, x)]) + single[self.place(name, x)]
-
-        return Curve(name, "any", move, size)
+        length = counts.get("rows", bins + (kind == "smooth bins"))
+        return Curve(name, shape, adds, length, running, 1 if steady else 0 if square else width)
 
 
 def said(name: str, what: str) -> str:
@@ -505,23 +472,17 @@ def regions(policy: Policy) -> tuple[list[Region], bool]:
     sure = True
     if policy.joint is not None:
         names, metric, reach = policy.joint
-        first, second = (policy.attributes[name] for name in (names[0], names[-1]))
-        if metric == "linf":
-            every = [policy.attributes[name] for name in names]
+        every, sure = [policy.attributes[name] for name in names], metric == "linf"
+        if metric in ("l1", "l2") and len(names) == 2 and reach <= 150 * every[0].step:
+            one, other, sure, power = *every, True, int(metric[1])
+            boxes = []
+            for a in range(int(reach / one.step) + 1):
+                left = int((reach**power - (a * one.step) ** power) / other.step**power)
+                ends = [(one, a), (other, left if power == 1 else isqrt(left))]
+                boxes.append({at.name: Rule(at, "within" if k else "public", Fraction(k)) for at, k in ends})
+        else:  # far along each, which is all that one box can say
             boxes = [{one.name: Rule(one, "within", Fraction(reach // one.step)) for one in every}]
-        elif metric not in ("l1", "l2") or len(names) != 2:
-            boxes, sure = [{name: Rule(policy.attributes[name], "everything") for name in names}], False
-        else:
-            corners: list[tuple[int, int]] = []
-            for a in range(min(int(reach / first.step), first.values - 1, 100_000), -1, -1):
-                left = (reach - a * first.step) / second.step
-                b = int(left) if metric == "l1" else isqrt(int((reach**2 - (a * first.step) ** 2) / second.step**2))
-                if not corners or b > corners[-1][1]:
-                    corners.append((a, b))
-            every_, sure = len(corners) // 150 + 1, len(corners) < 150  # of many corners, boxes that hold several
-            kept = [(corners[i][0], corners[i : i + every_][-1][1]) for i in range(0, len(corners), every_)]
-            rule = lambda one, k: Rule(one, "within" if k else "public", Fraction(k))  # noqa: E731
-            boxes = [{first.name: rule(first, a), second.name: rule(second, b)} for a, b in kept]
+            boxes = boxes if metric in ("l1", "l2", "linf") else [{one.name: Rule(one, "everything") for one in every}]
     groups: list[Region] = [(r, most, {by: (code, code)}) for by, code, r, most in policy.groups if r is not None]
     groups = groups if policy.groups else [(policy.rules, policy.at_most, {})]
     return [(rules | box, most, pins) for rules, most, pins in groups for box in boxes], sure
@@ -635,7 +596,7 @@ def loss(policy: dict[str, Any], plan: dict[str, Any], tried: int = 400_000) -> 
     try:
         read = read_policy(policy, tried)
         return price(read, items_of(read, plan), plan["certificate"].get("witness"))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
+    except WRONG as error:
         raise Unsupported(f"documents of this form ({type(error).__name__})") from None
 
 

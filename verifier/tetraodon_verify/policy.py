@@ -10,6 +10,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 LISTED = 5_000_000  # codes of one attribute that may be listed
+WRONG = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 Record = dict[str, int]
 
 
@@ -106,12 +107,10 @@ class Rule:
 
     def furthest(self, code: int) -> int:
         """The largest code, missing values, blocks and pairs apart, that a step leads to from this one."""
+        attribute, last = self.attribute, self.attribute.values - 1
         if self.kind == "share":
-            most = (self.attribute.number(code) * (1 + self.reach) - self.attribute.low) / self.attribute.step
-            return min(self.attribute.values - 1, floor(most))
-        return min(
-            self.attribute.values - 1, code + int(self.reach) if self.kind == "within" else self.attribute.values
-        )
+            return min(last, floor((attribute.number(code) * (1 + self.reach) - attribute.low) / attribute.step))
+        return min(last, code + int(self.reach)) if self.kind == "within" else last
 
     def edge(self, x: int, y: int) -> bool:
         x, y = min(x, y), max(x, y)
@@ -247,7 +246,12 @@ class Condition:
             parts, one = [self.parse("and" if level == "or" else "not")], level == "or"
             while self.take(level):
                 parts.append(self.parse("and" if level == "or" else "not"))
-            return lambda record: joined([part(record) for part in parts], one)
+
+            def joined(record: Record) -> bool | None:
+                said = [part(record) for part in parts]
+                return one if one in said else None if None in said else not one
+
+            return joined
         if self.take("not"):
             inner = self.parse("not")
             return lambda record: None if (said := inner(record)) is None else not said
@@ -319,7 +323,3 @@ class Condition:
         if attribute.kind == "date":
             return Fraction(date.fromisoformat(value).toordinal())
         return Fraction(attribute.code(value)) if attribute.words else exact(value)
-
-
-def joined(said: list[bool | None], one: bool) -> bool | None:
-    return one if one in said else None if None in said else not one
