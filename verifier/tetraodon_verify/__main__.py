@@ -5,7 +5,9 @@ import base64
 import hashlib
 import json
 import re
+import struct
 import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon_verify.answers import Answer, check_least_squares, grouped
-from tetraodon_verify.folder import canonical_hash, list_files, read_bytes, read_json, read_parquet, signed
+from tetraodon_verify.folder import list_files, read_bytes, read_json, signed
 from tetraodon_verify.loss import epsilon_of, items_of, price
 from tetraodon_verify.policy import WRONG, Malformed, Policy, Unsupported, exact, read_policy
 
@@ -44,10 +46,9 @@ class Result:
             return found
         except Unsupported as error:
             self.unproved.append((what, str(error)))
-        except Malformed as error:
-            self.failed.append((what, str(error)))
-        except (*WRONG, OSError) as error:
-            self.failed.append((what, f"not as the format says ({type(error).__name__}: {str(error)[:60]})"))
+        except (Malformed, *WRONG, OSError, struct.error, zlib.error) as error:
+            kind = "" if isinstance(error, Malformed) else f"not as the format says, {type(error).__name__}: "
+            self.failed.append((what, f"{kind}{str(error)[:200]}"))
         return None
 
 
@@ -59,9 +60,8 @@ def need(holds: Any, why: str) -> None:
 def verify(folder: str | Path, key: str | None = None) -> Result:
     """Check a release folder; `key` is the text of the curator's public key, its fingerprint, or a file with either."""
     result, check = Result(), Check(Path(folder))
-    for what, run in (("the folder consists of plain files", check.list), ("release.json is a manifest", check.read)):
-        if result.claim(what, run) is None:
-            return result
+    if result.claim("the folder consists of plain files and has a manifest", check.read) is None:
+        return result
     result.claim("the files are those of the plan", check.files)
     result.claim("every file has the stated hash", check.hashes)
     result.claim("signature", check.signature, key)
@@ -76,7 +76,8 @@ def verify(folder: str | Path, key: str | None = None) -> Result:
     result.claim("certificate of the whole release", check_certificate, check.plan["certificate"], policy, items)
     for (item, _), query in zip(items, queries, strict=True):
         name = query["name"]
-        answer = result.claim(f"numbers measured for {name}", check.answer, item, query)
+        files = [check.contents[f"{room}/{name}.parquet"] for room in ("measurements", "answers")]
+        answer = result.claim(f"numbers measured for {name}", Answer, item, query, *files)
         if answer is not None:
             answers.append(answer)
             result.claim(f"rows of {name}", answer.check_rows)
@@ -95,12 +96,8 @@ class Check:
     def __init__(self, folder: Path) -> None:
         self.folder, self.contents = folder, dict[str, bytes]()
 
-    def list(self) -> dict[str, int]:
-        self.sizes = list_files(self.folder)
-        return self.sizes
-
     def read(self) -> Any:
-        self.bytes = read_bytes(self.folder, "release.json")
+        self.sizes, self.bytes = list_files(self.folder), read_bytes(self.folder, "release.json")
         self.manifest = read_json(self.bytes, "release.json")
         keys = {"policy", "plan", "files", "ledger", "date", "charged", "dataset", "policy_sha256", "software", "title"}
         need(isinstance(self.manifest, dict) and keys <= set(self.manifest), "a key is missing")
@@ -121,7 +118,8 @@ class Check:
         return f"{len(there)} files"
 
     def hashes(self) -> str:
-        need(canonical_hash(self.policy) == self.manifest["policy_sha256"], "the policy was changed")
+        text = json.dumps(self.policy, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        need(hashlib.sha256(text.encode()).hexdigest() == self.manifest["policy_sha256"], "the policy was changed")
         for name, stated in self.manifest["files"].items():
             self.contents[name] = read_bytes(self.folder, name)
             need(hashlib.sha256(self.contents[name]).hexdigest() == stated, f"{name} was changed")
@@ -163,10 +161,6 @@ class Check:
         need(lost <= exact(budget["rho"]) if "rho" in budget else stated <= exact(budget["epsilon"]), "over the budget")
         need(delta <= exact(budget.get("delta", 0)), "a larger delta than the budget's")
 
-    def answer(self, item: Any, query: dict[str, Any]) -> Answer:
-        paths = [f"{room}/{query['name']}.parquet" for room in ("measurements", "answers")]
-        return Answer(item, query, *(read_parquet(self.contents[path], path) for path in paths))
-
 
 def fingerprint(key: str) -> str:
     """The fingerprint of a key given as a fingerprint, as Base64, as PEM, or as a file with one of these."""
@@ -202,7 +196,6 @@ def check_csv(answer: Answer, data: bytes) -> str:
 
 
 def csv_cell(value: Any) -> str:
-    """A value as CSV has it; a text that a spreadsheet would run as a formula has an apostrophe in front."""
     if isinstance(value, str):
         risky = re.match(r"'*[=+\-@\t\r\n]", value) and not re.fullmatch(r"-?\d+(\.\d+)?(\.\.-?\d+(\.\d+)?)?", value)
         return '"' + ("'" if risky else "") + value.replace('"', '""') + '"'

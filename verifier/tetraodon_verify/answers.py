@@ -6,6 +6,7 @@ from itertools import accumulate, product
 from math import exp, isfinite, prod
 from typing import Any
 
+from tetraodon_verify.folder import read_parquet
 from tetraodon_verify.loss import Item
 from tetraodon_verify.policy import Malformed, Record, Unsupported, exact
 
@@ -37,7 +38,6 @@ class Matrix:
             self.cells.append([(place * self.length + row, times) for row, times in adds(record) if row < self.length])
 
     def added(self, plan: Any, counts: Any) -> tuple[int, Callable[[Record], list[tuple[int, Any]]]]:
-        """How many numbers there are in a cell of `by`, and what a record adds to them."""
         item, kind, name = self.item, counts["kind"], counts.get("attribute", "")
         if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
             curve = item.curve(counts, False)
@@ -70,15 +70,16 @@ class Matrix:
 class Answer:
     """One item: what was measured for it, and its rows in Parquet."""
 
-    def __init__(self, item: Item, query: dict[str, Any], measured: dict[str, Any], rows: dict[str, list[Any]]) -> None:
-        self.item, self.query, self.rows = item, query, rows
+    def __init__(self, item: Item, query: dict[str, Any], measured: bytes, rows: bytes) -> None:
+        self.item, self.query, self.rows = item, query, read_parquet(rows)
+        numbers = read_parquet(measured)
         self.name, self.where, self.plans = query["name"], item.item.get("where"), query["measurements"]
         self.kind = next((kind for kind in (*COLUMN, "quantiles") if kind in item.item), "another kind")
         self.numbers: list[list[int]] = [[] for _ in self.plans]
-        places = measured["measurement"]
-        if set(measured) != {"measurement", "value"} or places != sorted(places) or min(places, default=0) < 0:
+        places = numbers["measurement"]
+        if set(numbers) != {"measurement", "value"} or places != sorted(places) or min(places, default=0) < 0:
             raise Malformed("measurements are not in the order of the plan")
-        for place, value in zip(places, measured["value"], strict=True):
+        for place, value in zip(places, numbers["value"], strict=True):
             self.numbers[place].append(value)
         for plan, found in zip(self.plans, self.numbers, strict=True):
             if plan["counts"]["kind"] in ("records", "running", "smooth bins", "smooth running"):
@@ -113,24 +114,22 @@ class Answer:
         wanted = list(product(*(found for _, found in heads)))
         if there != wanted or any(list(map(type, a)) != list(map(type, b)) for a, b in zip(there, wanted, strict=True)):
             raise Malformed("there is not one row for every combination of values, in order")
-        for number, low, high in zip(self.rows[column], self.rows["lower"], self.rows["upper"], strict=True):
-            if isinstance(number, str):
-                continue
-            if not all(map(isfinite, (number, low, high))) or not low <= number <= high:
-                raise Malformed(f"{number} is not in its interval from {low} to {high}")
-            if "measured" in self.rows and (type(number) is not int or min(number, low) < 0):
-                raise Malformed(f"{number} is no whole count that is not negative")
+        numbers = [row for row in zip(*map(self.rows.get, names[-3:]), strict=True) if not isinstance(row[0], str)]
+        if any(not low <= number <= high or not isfinite(high - low) for number, low, high in numbers):
+            raise Malformed("a number is not in its interval")
+        if "measured" in self.rows and any(
+            type(number) is not int or min(number, low) < 0 for number, low, _ in numbers
+        ):
+            raise Malformed("a count is not whole, or below zero")
         return f"{len(there)} rows"
 
     def published(self) -> list[float] | None:
-        """Its counts before they were made whole, if it has such."""
         risen = self.kind in ("cdf", "ranges") and any(plan["noise"] for plan in self.plans)
         if self.kind not in COUNTS or ("measured" not in self.rows and risen) or "weight" in self.item.item:
             return None
         return [float(number) for number in self.rows.get("measured", self.rows.get(COLUMN[self.kind], []))]
 
     def plan(self) -> dict[str, Any]:
-        """Its answer as if it were measured."""
         table, first = self.query["table"], self.plans[0]
         if self.kind in ("cdf", "ranges") and table:
             rows = {"kind": "running", "attribute": table[-1]["attribute"], "rows": size(self.item, table[-1])}
@@ -149,9 +148,8 @@ def grouped(answers: list[Answer]) -> list[list[Answer]]:
     """Items about the same records that look at the same attributes, but for those whose counts both have exactly."""
     found: list[list[Answer]] = []
     for new in answers:
-        linked = {
-            id(old) for old in answers if old.where == new.where and old.names & new.names - (old.exact & new.exact)
-        }
+        alike = [old for old in answers if old.where == new.where]
+        linked = {id(old) for old in alike if old.names & new.names - (old.exact & new.exact)}
         near = [group for group in found if any(id(old) in linked for old in group)]
         found = [group for group in found if group not in near] + [[*(old for group in near for old in group), new]]
     return found
@@ -165,9 +163,8 @@ def check_least_squares(answers: list[Answer]) -> str:
         raise Unsupported("so many cells")
     cells = [dict(zip(names, one, strict=True)) for one in product(*codes)]
     cells = [record for record in cells if all(part.holds(record) for part in item.where)]
-    plans = [
-        (Matrix(a.item, p, cells), p["noise"], y) for a in answers for p, y in zip(a.plans, a.numbers, strict=True)
-    ]
+    each = [(a.item, plan, y) for a in answers for plan, y in zip(a.plans, a.numbers, strict=True)]
+    plans = [(Matrix(one, plan, cells), plan["noise"], y) for one, plan, y in each]
     noisy = [(matrix, 1 / variance(noise), y) for matrix, noise, y in plans if noise]
     fixed = [("an exact total", matrix, y) for matrix, noise, y in plans if not noise]
     stated = [(a.name, Matrix(a.item, a.plan(), cells), a.published()) for a in answers if a.published() is not None]
@@ -181,12 +178,10 @@ def check_least_squares(answers: list[Answer]) -> str:
             raise Unsupported("exact tables that cross")
 
     def kept(change: list[float], totals: list[float]) -> list[float]:
-        """Cells with these totals, as near as can be."""
         off = [t - s for t, s in zip(totals, whole.times(change), strict=True)] if whole else [0.0]
         return [one + off[block] / sizes[block] for one, block in zip(change, blocks, strict=True)]
 
     def slope_of(rests: list[list[float]]) -> list[float]:
-        """What to change in the cells so that exact totals stay as they are."""
         backs = [m.back([weight * r for r in rest]) for (m, weight, _), rest in zip(noisy, rests, strict=True)]
         return kept([sum(one) for one in zip([0.0] * len(cells), *backs, strict=True)], [0.0] * len(told))
 

@@ -73,13 +73,9 @@ class Term:
     found: dict[Any, int] = field(default_factory=dict)
 
     @property
-    def conditions(self) -> frozenset[str]:
-        return frozenset().union(*(part.names for part in self.where))
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The attributes that decide what a record adds."""
-        return self.conditions.union(self.cells, self.scalars, self.margins, [self.curve.name] if self.curve else [])
+    def names(self) -> set[str]:
+        along = {self.curve.name} if self.curve else set()
+        return along.union(self.cells, self.scalars, self.margins, *(part.names for part in self.where))
 
     def roles(self, name: str, x: int, y: int) -> tuple[Any, ...]:
         """What a change of an attribute is to this term: cell or margin, factors of both records, move and sizes."""
@@ -146,10 +142,8 @@ class Component:
         self.moving = moving(rules, pins) & set(names)
         self.on = {name: [term for term in terms if name in term.names] for name in names}
         self.starts = {name: self.segments(name) for name in names}
-        self.held: dict[Any, list[bool]] = {}
 
     def segments(self, name: str) -> list[int]:
-        """Where a segment of codes begins in which conditions, blocks and all but fine bins stay the same."""
         rule = self.rules[name]
         low, high = self.pins.get(name, (0, rule.attribute.size - 1))
         borders = {0, rule.attribute.values, low, high + 1, *changes(rule.blocks)}
@@ -211,7 +205,6 @@ class Component:
                                 yield x, y
 
     def points(self, name: str, alone: bool) -> Iterable[int]:
-        """Values that an attribute keeps, or (alone) has in a record that comes or goes."""
         starts, size, mode = self.starts[name], self.rules[name].attribute.size, self.mode(name)
         sizes = alone and any(term.curve.period == 0 for term in self.on[name] if term.curve)
         if mode in ("static", "corners") or (mode == "line" and not sizes):
@@ -235,13 +228,6 @@ class Component:
                     found.setdefault((roles, place, x == y), (one, other, roles, int(x != y)))
         return list(found.values())
 
-    def holds(self, codes: tuple[int, ...]) -> list[bool]:
-        key = tuple(bisect_right(self.starts[name], code) for name, code in zip(self.names, codes, strict=True))
-        if key not in self.held:
-            record = dict(zip(self.names, codes, strict=True))
-            self.held[key] = [all(part.holds(record) for part in term.where) for term in self.terms]
-        return self.held[key]
-
     def largest(self, most: int, alone: bool) -> list[Fraction]:
         """By how many attributes may move, or (alone) for a record that comes or goes: the largest loss."""
         kinds = [self.kinds(name, alone) for name in self.names]
@@ -251,12 +237,21 @@ class Component:
         for term in self.terms:
             on = [(i, self.on[name]) for i, name in enumerate(self.names) if name in term.names]
             where.append([(i, next(j for j, one in enumerate(terms) if one is term)) for i, terms in on])
+        held: dict[Any, list[bool]] = {}
+
+        def holds(codes: list[int]) -> list[bool]:
+            key = tuple(bisect_right(self.starts[name], code) for name, code in zip(self.names, codes, strict=True))
+            if key not in held:
+                record = dict(zip(self.names, codes, strict=True))
+                held[key] = [all(part.holds(record) for part in term.where) for term in self.terms]
+            return held[key]
+
         best = [0] * (most + 1)
         for combined in product(*kinds):
             moved = sum(kind[3] for kind in combined)
             if moved <= most and (alone or moved):
-                here = self.holds(tuple(kind[0] for kind in combined))
-                there = here if alone else self.holds(tuple(kind[1] for kind in combined))
+                here = holds([kind[0] for kind in combined])
+                there = here if alone else holds([kind[1] for kind in combined])
                 lost = 0
                 for term, weight, places, x, y in zip(self.terms, self.weights, where, here, there, strict=True):
                     if x or y:
@@ -320,7 +315,6 @@ class Item:
         self.parts: dict[str, list[tuple[int, int, int]]] = {}
 
     def segments(self, name: str) -> list[tuple[int, int, int]]:
-        """Segments of codes that the item's records can have: first, last, and place of the first among all of them."""
         if name not in self.parts:
             attribute = self.attributes[name]
             names = sorted({name}.union(*(part.names for part in self.where)))
@@ -368,7 +362,6 @@ class Item:
         return "affine", lambda code: 0 if code == attribute.values else whole[0] + whole[1] * code
 
     def terms(self, measured: dict[str, Any]) -> list[Term]:
-        """A measurement as terms: what it is, or what stands in for it."""
         noise, counts = measured["noise"], measured["counts"]
         kind, name = counts["kind"], counts.get("attribute")
         square = noise is not None and noise["law"] == "discrete gaussian"
@@ -379,7 +372,6 @@ class Item:
             raise Malformed("noise of no positive scale")
 
         def term(wider: Any = 1, **parts: Any) -> Term:
-            """A term with noise of so many times the scale, in the cells of `by` and of those that are given."""
             weight = None if noise is None else 1 / (2 * (scale * wider) ** 2 if square else scale * wider)
             where = [*self.where, *parts.pop("where", [])]
             return Term(weight, square, self.split(measured["by"]) | parts.pop("cells", {}), where=where, **parts)
@@ -439,7 +431,6 @@ class Item:
         return found
 
     def curve(self, counts: dict[str, Any], square: bool) -> Curve:
-        """Numbers along an attribute. Smooth bins: code q w + r is w - r in bin q, and r in the next."""
         kind, name, width = counts["kind"], counts["attribute"], counts.get("width", 1)
         last = self.count(name) - 1
         if kind == "weighted sums":
@@ -501,30 +492,22 @@ def is_step(policy: Policy, x: Record | None, y: Record | None) -> bool:
     return bool(moved) and any(map(all, steps))
 
 
-def classes(policy: Policy) -> list[Pins]:
-    """The classes of values that one known table does not tell apart."""
-    fact = policy.document["known"][0] if len(policy.document["known"]) == 1 else {}
-    sides: list[list[Pins]] = []
-    for one in (policy.attributes[name] for name in fact.get("marginal", [])):
-        groups = fact.get("bins", {}).get(one.name)
-        codes = [sorted(map(one.code, group)) for group in groups] if groups else [[code] for code in range(one.values)]
-        sides.append([{one.name: (group[0], group[-1])} for group in codes])
-    if not sides or prod(map(len, sides)) > 5000:
-        raise Unsupported("known figures of this kind")
-    return [{name: ends for one in way for name, ends in one.items()} for way in product(*sides)]
-
-
 def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction, bool]:
-    """The largest loss over steps and whether it is exact; where figures are known, a bound over neighbours.
-
-    These differ along a cycle of moves through classes of values, each passed once: in a class one record leaves and
-    one arrives. So the loss is at most the sum over classes of what any change inside a class moves.
-    """
+    """The largest loss over steps and whether it is exact; where a table is known, a bound over neighbours."""
     if policy.document.get("known"):
-        kept, alike = classes(policy), policy.alike()
-        names = {name for box in kept for name in box}
-        if policy.groups or policy.joint:
-            raise Unsupported("known figures beside groups or metrics")
+        # Neighbours differ along a cycle of moves through classes of values, each passed once: in a class one record
+        # leaves and one arrives. So they lose at most the sum over classes of what any change inside a class moves.
+        fact, alike = policy.document["known"][0], policy.alike()
+        if policy.groups or policy.joint or len(policy.document["known"]) > 1 or "marginal" not in fact:
+            raise Unsupported("known figures of this kind, or beside groups or metrics")
+        sides = []
+        for one in (policy.attributes[name] for name in fact["marginal"]):
+            groups = fact.get("bins", {}).get(one.name)
+            codes = [sorted(map(one.code, g)) for g in groups] if groups else [[code] for code in range(one.values)]
+            sides.append([(one.name, (group[0], group[-1])) for group in codes])
+        if prod(map(len, sides)) > 5000:
+            raise Unsupported("known tables of more than 5,000 cells")
+        kept, names = [dict(cell) for cell in product(*sides)], set(fact["marginal"])
         if policy.presence or any(policy.rules[name].kind != "public" for name in names):
             alike.presence = False  # whoever is absent is in a class of their own
             each = [worst(terms, alike, (alike.rules, alike.at_most, box))[0] for box in kept]
@@ -588,11 +571,7 @@ def items_of(policy: Policy, plan: dict[str, Any]) -> list[tuple[Item, list[Any]
 
 
 def loss(policy: dict[str, Any], plan: dict[str, Any], tried: int = 400_000) -> Loss:
-    """What a plan loses, from the two documents of release.json: epsilon or, with Gaussian noise, rho.
-
-    Raises Unsupported with the name of a feature that is not computed, and Malformed where a document is wrong. The
-    more pairs of values may be tried, the more bounds are exact.
-    """
+    """What a plan loses, from the two documents of release.json. It raises nothing but Unsupported and Malformed."""
     try:
         read = read_policy(policy, tried)
         return price(read, items_of(read, plan), plan["certificate"].get("witness"))

@@ -48,11 +48,9 @@ class Attribute:
         return self.values + self.missing
 
     def number(self, code: int) -> Fraction:
-        """Integers and reals as they are, days counted, the rank of a word."""
         return self.low + self.step * code
 
     def code(self, value: Any) -> int:
-        """The code of a value as documents write it."""
         if value == "missing" and self.missing:
             return self.values
         word = str(value).lower() if isinstance(value, bool) else value
@@ -66,7 +64,6 @@ class Attribute:
         raise Malformed(f"{str(value)[:40]!r} is no value of {self.name}")
 
     def value(self, code: int) -> Any:
-        """What an answer holds for a code."""
         if code == self.values or self.words:
             return "missing" if code == self.values else bool(code) if self.kind == "boolean" else self.words[code]
         number = self.number(code)
@@ -106,7 +103,6 @@ class Rule:
     pairs: frozenset[tuple[int, int]] = frozenset()
 
     def furthest(self, code: int) -> int:
-        """The largest code, missing values, blocks and pairs apart, that a step leads to from this one."""
         attribute, last = self.attribute, self.attribute.values - 1
         if self.kind == "share":
             return min(last, floor((attribute.number(code) * (1 + self.reach) - attribute.low) / attribute.step))
@@ -160,7 +156,6 @@ class Policy:
     tried: int = 400_000  # pairs of codes that may be tried one by one
 
     def alike(self) -> "Policy":
-        """The same domain, any two records a secret."""
         rules = {name: Rule(attribute, "everything") for name, attribute in self.attributes.items()}
         return Policy(self.document, self.attributes, rules, len(rules), self.presence, tried=self.tried)
 
@@ -222,7 +217,6 @@ class Condition:
         return self.said(record) is True
 
     def segments(self, name: str) -> set[int]:
-        """Codes of the attribute at which some comparison may begin to say something else."""
         borders: set[int] = set()
         for attribute, values in self.leaves:
             if attribute.name == name:
@@ -231,7 +225,6 @@ class Condition:
         return {border for border in borders if 0 < border < self.attributes[name].size}
 
     def take(self, *words: str) -> str:
-        """The next token, if it is one of these."""
         token = self.tokens[self.place].lower() if self.place < len(self.tokens) else ""
         self.place += token in words
         return token if token in words else ""
@@ -293,7 +286,6 @@ class Condition:
         return said
 
     def operand(self) -> Any:
-        """An attribute, a number, a word, or a truth value."""
         token, self.place = "".join(self.tokens[self.place : self.place + 1]), self.place + 1
         if token == "-":
             return -self.operand()
@@ -306,15 +298,13 @@ class Condition:
         if token.lower() == "date" and "".join(self.tokens[self.place : self.place + 1])[:1] == "'":
             return self.operand()
         name = token[1:-1].replace('""', '"') if token[:1] == '"' else token
-        alike = [one for one in self.attributes if one == name] or [
-            n for n in self.attributes if n.lower() == name.lower()
-        ]
+        alike = [one for one in self.attributes if one.lower() == name.lower()]
+        alike = [name] if name in alike else alike
         if len(alike) != 1:
             raise Unsupported(f"conditions with {token!r}")
         return self.attributes[alike[0]]
 
     def number(self, attribute: Attribute, sign: str) -> Fraction:
-        """The value that follows, beside an attribute, as a number: that of a day, the rank of a word."""
         value = self.operand()
         if isinstance(value, Attribute) or isinstance(value, bool) is not (attribute.kind == "boolean"):
             raise Unsupported("conditions that compare values of two kinds")
