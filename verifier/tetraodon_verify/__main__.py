@@ -17,7 +17,7 @@ from typing import Any
 from tetraodon_verify.answers import Answer, check_least_squares, grouped
 from tetraodon_verify.folder import list_files, read_bytes, read_json, signed
 from tetraodon_verify.loss import epsilon_of, items_of, price
-from tetraodon_verify.policy import WRONG, Malformed, Policy, Unsupported, exact, read_policy
+from tetraodon_verify.policy import WRONG, Malformed, Policy, Unsupported, exact, fail_if, read_policy
 
 PAGES = ("policy.yaml", "report.html", "README.md", "release.ipynb", "datapackage.json", "answers/csv-metadata.json")
 LEFT = {
@@ -49,12 +49,10 @@ class Result:
         except (Malformed, *WRONG, OSError, struct.error, zlib.error) as error:
             kind = "" if isinstance(error, Malformed) else f"not as the format says, {type(error).__name__}: "
             self.failed.append((what, f"{kind}{str(error)[:200]}"))
-        return None
 
 
 def need(holds: Any, why: str) -> None:
-    if not holds:
-        raise Malformed(why)
+    fail_if(not holds, why)
 
 
 def verify(folder: str | Path, key: str | None = None) -> Result:
@@ -154,9 +152,7 @@ class Check:
         need(ledger.get("population") == policy.get("population"), "populations differ")
         stated, delta = exact(certificate["epsilon_exact"]), exact(certificate.get("delta", 0))
         need(self.plan["epsilon"] == certificate["epsilon"] == float(stated), "the plan states another epsilon")
-        need(
-            exact(ledger["asked"]) == stated and exact(ledger["delta"]) == delta, "the ledger was asked something else"
-        )
+        need((exact(ledger["asked"]), exact(ledger["delta"])) == (stated, delta), "the ledger was asked another loss")
         budget, lost = policy["budget"], exact(certificate.get("rho_exact", 0))
         need(lost <= exact(budget["rho"]) if "rho" in budget else stated <= exact(budget["epsilon"]), "over the budget")
         need(delta <= exact(budget.get("delta", 0)), "a larger delta than the budget's")

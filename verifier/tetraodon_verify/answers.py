@@ -8,7 +8,7 @@ from typing import Any
 
 from tetraodon_verify.folder import read_parquet
 from tetraodon_verify.loss import Item
-from tetraodon_verify.policy import Malformed, Record, Unsupported, exact
+from tetraodon_verify.policy import Malformed, Record, Unsupported, exact, fail_if, leave_if
 
 COUNTS = {"count": "count", "histogram": "count", "rectangles": "count", "cdf": "at_most", "ranges": "at_most"}
 OTHERS = ["total", "mean", "proportion", "ratio", "variance", "covariance", "standard deviation", "correlation"]
@@ -42,8 +42,7 @@ class Matrix:
         if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
             curve = item.curve(counts, False)
             return curve.length, lambda record: curve.adds(record[name])
-        if kind not in ("records", "asked", "sum", "squares", "answerers"):
-            raise Unsupported(f"numbers measured as {kind}")
+        leave_if(kind not in ("records", "asked", "sum", "squares", "answerers"), f"numbers measured as {kind}")
         terms = item.terms({**plan, "by": []})
 
         def each(record: Record) -> list[tuple[int, Any]]:
@@ -97,8 +96,7 @@ class Answer:
         item, quantiles = self.item, self.kind == "quantiles"
         by = [{"attribute": name} for name in item.item.get("by", [])]
         column = item.item["quantiles"] if quantiles else COLUMN.get(self.kind, "")
-        if not column or isinstance(item.item.get("ranges"), dict):
-            raise Unsupported("rows of this kind of item")
+        leave_if(not column or isinstance(item.item.get("ranges"), dict), "rows of this kind of item")
         heads: list[tuple[str, Any]] = []
         for axis in by if quantiles or not self.query["table"] else self.query["table"]:
             attribute = item.attributes[axis["attribute"]]
@@ -106,21 +104,17 @@ class Answer:
             heads.append((attribute.name, axis["labels"] if axis.get("bins") else map(attribute.value, codes)))
         heads += [("quantile", [float(exact(share)) for share in item.item["at"]])] if quantiles else []
         names = [*(name for name, _ in heads), column, "lower", "upper"]
-        if len(set(names)) < len(names) or "measured" in names:
-            raise Unsupported("attributes that are called like a column")
-        if list(self.rows) not in (names, [*names, "measured"]):
-            raise Malformed(f"columns are {list(self.rows)}")
+        leave_if(len(set(names)) < len(names) or "measured" in names, "attributes that are called like a column")
+        fail_if(list(self.rows) not in (names, [*names, "measured"]), f"columns are {list(self.rows)}")
         there = list(zip(*(self.rows[name] for name, _ in heads), strict=True)) or [()] * len(self.rows[column])
         wanted = list(product(*(found for _, found in heads)))
         if there != wanted or any(list(map(type, a)) != list(map(type, b)) for a, b in zip(there, wanted, strict=True)):
             raise Malformed("there is not one row for every combination of values, in order")
         numbers = [row for row in zip(*map(self.rows.get, names[-3:]), strict=True) if not isinstance(row[0], str)]
-        if any(not low <= number <= high or not isfinite(high - low) for number, low, high in numbers):
-            raise Malformed("a number is not in its interval")
-        if "measured" in self.rows and any(
-            type(number) is not int or min(number, low) < 0 for number, low, _ in numbers
-        ):
-            raise Malformed("a count is not whole, or below zero")
+        wrong = any(not low <= number <= high or not isfinite(high - low) for number, low, high in numbers)
+        fail_if(wrong, "a number is not in its interval")
+        broken = any(type(number) is not int or min(number, low) < 0 for number, low, _ in numbers)
+        fail_if("measured" in self.rows and broken, "a count is not whole, or below zero")
         return f"{len(there)} rows"
 
     def published(self) -> list[float] | None:
@@ -159,8 +153,7 @@ def check_least_squares(answers: list[Answer]) -> str:
     """Fit all that was measured of the same records by conjugate gradients, and compare what was published."""
     item, names = answers[0].item, sorted(set().union(*(answer.names for answer in answers)))
     codes = [[code for start, end, _ in item.segments(name) for code in range(start, end + 1)] for name in names]
-    if prod(map(len, codes)) > 20_000:
-        raise Unsupported("so many cells")
+    leave_if(prod(map(len, codes)) > 20_000, "so many cells")
     cells = [dict(zip(names, one, strict=True)) for one in product(*codes)]
     cells = [record for record in cells if all(part.holds(record) for part in item.where)]
     each = [(a.item, plan, y) for a in answers for plan, y in zip(a.plans, a.numbers, strict=True)]
@@ -168,8 +161,7 @@ def check_least_squares(answers: list[Answer]) -> str:
     noisy = [(matrix, 1 / variance(noise), y) for matrix, noise, y in plans if noise]
     fixed = [("an exact total", matrix, y) for matrix, noise, y in plans if not noise]
     stated = [(a.name, Matrix(a.item, a.plan(), cells), a.published()) for a in answers if a.published() is not None]
-    if not stated:
-        raise Unsupported("no estimates are published")
+    leave_if(not stated, "no estimates are published")
     _, whole, told = max(fixed, key=lambda one: one[1].rows, default=("", None, [0]))
     blocks = [adds[0][0] for adds in whole.cells] if whole else [0] * len(cells)
     sizes = Counter(blocks)
@@ -196,8 +188,7 @@ def check_least_squares(answers: list[Answer]) -> str:
     for step in range(len(cells) + 50):
         if square <= largest * 1e-22:
             break
-        if step * work > WORK:
-            raise Unsupported("a fit that takes so long")
+        leave_if(step * work > WORK, "a fit that takes so long")
         bent = slope_of([matrix.times(way) for matrix, _, _ in noisy])
         length = square / sum(a * b for a, b in zip(way, bent, strict=True))
         x = [one + length * other for one, other in zip(x, way, strict=True)]
@@ -206,6 +197,5 @@ def check_least_squares(answers: list[Answer]) -> str:
         way = [one + square / before * other for one, other in zip(slope, way, strict=True)]
     for name, matrix, wanted in [*fixed, *stated]:
         for a, b in zip(matrix.times(x), wanted, strict=True):
-            if abs(a - b) > NEAR * max(1.0, abs(a)):
-                raise Malformed(f"{name} is {b:.9g}, least squares gives {a:.9g}")
+            fail_if(abs(a - b) > NEAR * max(1.0, abs(a)), f"{name} is {b:.9g}, least squares gives {a:.9g}")
     return f"{sum(len(one[2]) for one in stated)} estimates are those of least squares"

@@ -9,15 +9,14 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from tetraodon_verify.policy import Malformed, Unsupported
+from tetraodon_verify.policy import Malformed, Unsupported, fail_if, leave_if
 
 LARGEST, ROWS = 1 << 30, 20_000_000  # bytes and rows of one file
 
 
 def list_files(folder: Path) -> dict[str, int]:
     """The sizes of all files in a folder, by path. Links, pipes and devices are refused; nothing is opened."""
-    found: dict[str, int] = {}
-    waiting = [folder]
+    found, waiting = dict[str, int](), [folder]
     while waiting:
         for entry in os.scandir(waiting.pop()):
             info, name = entry.stat(follow_symlinks=False), Path(entry.path).relative_to(folder).as_posix()
@@ -34,8 +33,7 @@ def read_bytes(folder: Path, name: str) -> bytes:
     handle = os.open(folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:
         info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST:
-            raise Malformed(f"{name} is no plain file of at most {LARGEST} bytes")
+        fail_if(not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST, f"{name} is no plain file of modest size")
         return file.read(LARGEST)
 
 
@@ -43,8 +41,7 @@ def read_json(data: bytes, name: str) -> Any:
     """JSON without repeated keys, and of a depth that a release has."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) != len(pairs):
-            raise Malformed(f"{name} says a key twice")
+        fail_if(len(dict(pairs)) != len(pairs), f"{name} says a key twice")
         return dict(pairs)
 
     try:
@@ -73,8 +70,7 @@ class Thrift:
         raise Malformed("a number without end in Parquet")
 
     def value(self, kind: int, depth: int = 0) -> Any:
-        if depth > 20 or not 0 < kind < 13:
-            raise Malformed("Parquet of a form that is not read")
+        fail_if(depth > 20 or not 0 < kind < 13, "Parquet of a form that is not read")
         if kind in (1, 2):
             return kind == 1
         if kind in (4, 5, 6):
@@ -86,8 +82,7 @@ class Thrift:
             return self.struct(depth + 1)
         head = self.take(1)[0]
         size = self.varint() if head >> 4 == 15 else head >> 4
-        if size > len(self.data) or head & 15 in (1, 2):
-            raise Malformed("a list in Parquet that is not read")
+        fail_if(size > len(self.data) or head & 15 in (1, 2), "a list in Parquet that is not read")
         return [self.value(head & 15, depth + 1) for _ in range(size)]
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
@@ -101,8 +96,7 @@ class Thrift:
 
 def read_parquet(data: bytes) -> dict[str, list[Any]]:
     """The columns of a file that needs no more than required columns, plain pages of version 1, and gzip."""
-    if data[:4] != b"PAR1" or data[-4:] != b"PAR1":
-        raise Malformed("no Parquet file")
+    fail_if(data[:4] != b"PAR1" or data[-4:] != b"PAR1", "no Parquet file")
     footer = Thrift(data, len(data) - 8 - int.from_bytes(data[-8:-4], "little")).struct()
     schema, groups = footer[2][1:], footer[4]
     columns: dict[str, list[Any]] = {column[4].decode(): [] for column in schema}
@@ -112,23 +106,19 @@ def read_parquet(data: bytes) -> dict[str, list[Any]]:
         for found, chunk in zip(columns.values(), group[1], strict=True):
             about, end = chunk[3], len(found) + group[3]
             place = about[9]
-            if about[4] not in (0, 2):
-                raise Unsupported(f"could not read: {'zstd' if about[4] == 6 else 'compression'}")
+            leave_if(about[4] not in (0, 2), f"could not read: {'zstd' if about[4] == 6 else 'compression'}")
             while len(found) < end:
                 pages = Thrift(data, place)
                 head = pages.struct()
                 count, full, place = head[5][1], head[2], pages.place + head[3]
-                if head[1] != 0 or head[5][2] != 0:
-                    raise Unsupported("could not read: pages or encodings other than plain")
+                leave_if(head[1] != 0 or head[5][2] != 0, "could not read: pages or encodings other than plain")
                 if not 0 < count <= min(end, footer[3]) - len(found) or not 0 <= full <= 4096 * count:
                     raise Malformed("a page of more values than there are rows, or of absurd length")
                 body = data[pages.place : place]
                 body = zlib.decompressobj(31).decompress(body, full + 1) if about[4] else body
-                if len(body) != full:
-                    raise Malformed("a page that unfolds to another size")
+                fail_if(len(body) != full, "a page that unfolds to another size")
                 found += plain(body, about[1], count)
-    if {len(found) for found in columns.values()} != {footer[3]}:
-        raise Malformed("columns of other lengths than stated")
+    fail_if({len(found) for found in columns.values()} != {footer[3]}, "columns of other lengths than stated")
     return columns
 
 
@@ -138,8 +128,7 @@ def plain(body: bytes, kind: int, count: int) -> list[Any]:
         return list(struct.unpack(f"<{count}{'?iq??d'[kind]}", body))
     if kind == 0 and len(body) == (count + 7) // 8:
         return [bool(body[i >> 3] >> (i & 7) & 1) for i in range(count)]
-    if kind != 6:
-        raise Unsupported("could not read: a type of column")
+    leave_if(kind != 6, "could not read: a type of column")
     found, place = [], 0
     for _ in range(count):
         (size,) = struct.unpack_from("<I", body, place)

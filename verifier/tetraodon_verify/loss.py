@@ -16,7 +16,7 @@ from itertools import pairwise, product
 from math import exp, gcd, isqrt, lcm, log, prod
 from typing import Any
 
-from tetraodon_verify.policy import WRONG, Condition, Malformed, Policy, Record, Rule, Unsupported, exact, read_policy
+from tetraodon_verify.policy import WRONG, Condition, Policy, Rule, Unsupported, exact, fail_if, leave_if, read_policy
 
 ABSENT = "not in the data"
 Pins = dict[str, tuple[int, int]]  # codes between which attributes stay
@@ -100,8 +100,7 @@ class Term:
         if here and there and not changed:
             if move is None:
                 return (a - b) ** 2 if self.square else abs(a - b)
-            if a != b:
-                raise Unsupported("weights beside running counts")
+            leave_if(a != b, "weights beside running counts")
             return move * (a * a if self.square else abs(a))
         a, b = (a * a, b * b) if self.square else (abs(a), abs(b))
         return a * prod(size_x) * here + b * prod(size_y) * there
@@ -319,8 +318,7 @@ class Item:
             attribute = self.attributes[name]
             names = sorted({name}.union(*(part.names for part in self.where)))
             cuts = {n: sorted({0}.union(*(part.segments(n) for part in self.where))) for n in names}
-            if prod(map(len, cuts.values())) > self.policy.tried:
-                raise Unsupported("a condition of so many parts")
+            leave_if(prod(map(len, cuts.values())) > self.policy.tried, "a condition of so many parts")
             records = (dict(zip(names, codes, strict=True)) for codes in product(*cuts.values()))
             possible = {record[name] for record in records if all(part.holds(record) for part in self.where)}
             ends = dict(zip(cuts[name], [*(cut - 1 for cut in cuts[name][1:]), attribute.size - 1], strict=True))
@@ -344,16 +342,14 @@ class Item:
         cells: dict[str, list[int] | None] = {}
         for axis in axes:
             name, bins = axis["attribute"], axis.get("bins")
-            if name in cells or (bins is not None and len(bins) != self.count(name)):
-                raise Malformed(f"bins of {name} are not one for each of {self.count(name)} values")
+            fail_if(name in cells or (bins is not None and len(bins) != self.count(name)), f"bins of {name}")
             cells[name] = bins and [bins[self.place(name, code)] for code in range(self.attributes[name].size)]
         return cells
 
     def value(self, name: str, unit: Any, middle: bool) -> tuple[str, Callable[[int], Any]]:
         """A number of an attribute in units, or its distance from the middle; 0 where it is missing."""
         attribute = self.attributes[name]
-        if attribute.kind not in ("integer", "real", "boolean"):
-            raise Unsupported(f"sums of {attribute.kind} values")
+        leave_if(attribute.kind not in ("integer", "real", "boolean"), f"sums of {attribute.kind} values")
         low, step = attribute.low / unit, attribute.step / unit
         if middle:
             codes = [code for part in self.segments(name) for code in part[:2] if code < attribute.values]
@@ -364,12 +360,11 @@ class Item:
     def terms(self, measured: dict[str, Any]) -> list[Term]:
         noise, counts = measured["noise"], measured["counts"]
         kind, name = counts["kind"], counts.get("attribute")
-        square = noise is not None and noise["law"] == "discrete gaussian"
-        if noise is not None and noise["law"] not in ("discrete gaussian", "discrete laplace"):
-            raise Unsupported(f"noise of the law {noise['law']}")
+        law = "discrete laplace" if noise is None else noise["law"]
+        square = law == "discrete gaussian"
+        leave_if(law not in ("discrete gaussian", "discrete laplace"), f"noise of the law {law}")
         scale = Fraction(1) if noise is None else exact(noise["sigma" if square else "scale"])
-        if scale <= 0:
-            raise Malformed("noise of no positive scale")
+        fail_if(scale <= 0, "noise of no positive scale")
 
         def term(wider: Any = 1, **parts: Any) -> Term:
             weight = None if noise is None else 1 / (2 * (scale * wider) ** 2 if square else scale * wider)
@@ -435,13 +430,12 @@ class Item:
         last = self.count(name) - 1
         if kind == "weighted sums":
             single, *rows = ([int(one) for one in row.split()] for row in (counts["single"], *counts["rows"]))
-            if len(single) != last + 1 or len(single) ** 2 * len(rows) > 25 * self.policy.tried:
-                raise Unsupported(f"weighted sums of {len(single)} values")
+            many = len(single) != last + 1 or len(single) ** 2 * len(rows) > 25 * self.policy.tried
+            leave_if(many, f"weighted sums of {len(single)} values")
             columns = [[(x, one), *enumerate((row[x] for row in rows), last + 1)] for x, one in enumerate(single)]
             return Curve(name, "any", lambda x: columns[self.place(name, x)], last + 1 + len(rows))
         running, bins = kind != "smooth bins", -(-last // width)
-        if counts.get("rows", last) < last:
-            raise Unsupported("running counts of some values")
+        leave_if(counts.get("rows", last) < last, "running counts of some values")
 
         def adds(code: int) -> list[tuple[int, int]]:
             q, r = divmod(self.place(name, code), width)
@@ -459,8 +453,7 @@ def said(name: str, what: str) -> str:
 
 def regions(policy: Policy) -> tuple[list[Region], bool]:
     """Steps by groups, and by boxes that make up a joint metric or, if not sure, hold more than it."""
-    boxes: list[dict[str, Rule]] = [{}]
-    sure = True
+    boxes, sure = [dict[str, Rule]()], True
     if policy.joint is not None:
         names, metric, reach = policy.joint
         every, sure = [policy.attributes[name] for name in names], metric == "linf"
@@ -479,11 +472,10 @@ def regions(policy: Policy) -> tuple[list[Region], bool]:
     return [(rules | box, most, pins) for rules, most, pins in groups for box in boxes], sure
 
 
-def is_step(policy: Policy, x: Record | None, y: Record | None) -> bool:
+def is_step(policy: Policy, x: dict[str, int] | None, y: dict[str, int] | None) -> bool:
     """Whether two records, either of which may be absent, are one step apart."""
     one, (found, sure) = x or y or {}, regions(policy)
-    if not sure:
-        raise Unsupported("pairs under a metric of so many steps")
+    leave_if(not sure, "pairs under a metric of so many steps")
     found = [region for region in found if all(a <= one[name] <= b for name, (a, b) in region[2].items())]
     if x is None or y is None:
         return policy.presence and bool(one and found)
@@ -498,15 +490,14 @@ def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction
         # Neighbours differ along a cycle of moves through classes of values, each passed once: in a class one record
         # leaves and one arrives. So they lose at most the sum over classes of what any change inside a class moves.
         fact, alike = policy.document["known"][0], policy.alike()
-        if policy.groups or policy.joint or len(policy.document["known"]) > 1 or "marginal" not in fact:
-            raise Unsupported("known figures of this kind, or beside groups or metrics")
+        other = policy.groups or policy.joint or len(policy.document["known"]) > 1 or "marginal" not in fact
+        leave_if(other, "known figures of this kind, or beside groups or metrics")
         sides = []
         for one in (policy.attributes[name] for name in fact["marginal"]):
             groups = fact.get("bins", {}).get(one.name)
             codes = [sorted(map(one.code, g)) for g in groups] if groups else [[code] for code in range(one.values)]
             sides.append([(one.name, (group[0], group[-1])) for group in codes])
-        if prod(map(len, sides)) > 5000:
-            raise Unsupported("known tables of more than 5,000 cells")
+        leave_if(prod(map(len, sides)) > 5000, "known tables of more than 5,000 cells")
         kept, names = [dict(cell) for cell in product(*sides)], set(fact["marginal"])
         if policy.presence or any(policy.rules[name].kind != "public" for name in names):
             alike.presence = False  # whoever is absent is in a class of their own
@@ -514,8 +505,7 @@ def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction
             apart = all(name in term.cells and term.cells[name] is None for term in terms for name in names)
             return sum(each, Fraction(0)) * (1 if apart or not gaussian else sum(map(bool, each))), False
     found, sure = regions(policy)
-    seen: list[Any] = []
-    best = Fraction(0)
+    seen, best = list[Any](), Fraction(0)
     for rules, most, pins in found:
         if [rules, most] not in seen or any(name in replace(term, cells={}).names for term in terms for name in pins):
             seen.append([rules, most])
@@ -529,19 +519,17 @@ def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any) 
     terms = [term for item, all_ in measured for one in all_ for term in item.terms(one)]
     noisy, free = [term for term in terms if term.weight], [term for term in terms if term.weight is None]
     gaussian = any(term.square for term in noisy)
-    if gaussian and not all(term.square for term in noisy):
-        raise Unsupported("Laplace and Gaussian noise in one release")
+    leave_if(gaussian and not all(term.square for term in noisy), "Laplace and Gaussian noise in one release")
     factor, seen = Fraction(policy.rows), policy
     for attacker in policy.document.get("attackers", []):
         if attacker != "independent":
-            if set(attacker) != {"groups", "at most"} or policy.document.get("known"):
-                raise Unsupported(f"attackers with {min(set(attacker) - {'at most'})}")
+            other = set(attacker) != {"groups", "at most"} or policy.document.get("known")
+            leave_if(other, f"attackers with {', '.join(attacker)}, or beside known figures")
             secret = policy.presence or any(rule.kind != "public" for rule in policy.rules.values())
             factor, seen = exact(attacker["at most"]), policy.alike() if secret else policy
     for term in free:
         moved, sure = largest([replace(term, weight=Fraction(1))], seen, gaussian)
-        if moved and not sure:
-            raise Unsupported("an exact measurement of this kind")
+        leave_if(moved and not sure, "an exact measurement of this kind")
         if moved:
             return Loss(None, gaussian=gaussian, notes=["a secret changes what is published exactly"])
     upper, attained = largest(noisy, seen, gaussian)
@@ -549,14 +537,13 @@ def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any) 
     loss = Loss(upper * factor, upper * factor if attained else Fraction(0), attained, gaussian)
     if isinstance(witness, list) and all(isinstance(one, str | dict) for one in witness):
         x, y = (None if one == ABSENT else {n: a.code(one[n]) for n, a in policy.attributes.items()} for one in witness)
-        if not is_step(seen, x, y):
-            loss.notes.append("the stated worst pair is not one step apart")
+        loss.notes += [] if is_step(seen, x, y) else ["the stated worst pair is not one step apart"]
         loss.stated = factor * sum(apart(term, x, y) for term in noisy if term.whole)
         loss.lower = max(loss.lower, loss.stated)
     return loss
 
 
-def apart(term: Term, x: Record | None, y: Record | None) -> Fraction:
+def apart(term: Term, x: dict[str, int] | None, y: dict[str, int] | None) -> Fraction:
     """What a term loses between two records, either of which may be absent."""
     here, there = (one is not None and all(part.holds(one) for part in term.where) for one in (x, y))
     a, b = x or y or {}, y or x or {}
@@ -565,8 +552,7 @@ def apart(term: Term, x: Record | None, y: Record | None) -> Fraction:
 
 def items_of(policy: Policy, plan: dict[str, Any]) -> list[tuple[Item, list[Any]]]:
     asked = {item["name"]: item for item in policy.document["release"]}
-    if plan.get("names"):
-        raise Unsupported("names above a threshold")
+    leave_if(plan.get("names"), "names above a threshold")
     return [(Item(asked[query["name"]], policy), query["measurements"]) for query in plan["queries"]]
 
 

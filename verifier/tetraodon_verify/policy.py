@@ -22,12 +22,21 @@ class Malformed(Exception):
     """A document that does not have the stated form."""
 
 
+def fail_if(wrong: Any, why: str) -> None:
+    if wrong:
+        raise Malformed(why)
+
+
+def leave_if(beyond: Any, what: str) -> None:
+    if beyond:
+        raise Unsupported(what)
+
+
 def exact(value: Any) -> Fraction:
     """The number that a document states: a whole number, a decimal text or a quotient, of no absurd length."""
     text = repr(value) if isinstance(value, float) else str(value)
     found = re.fullmatch(r"(-?\d{1,2000}(?:\.\d{0,2000})?)(?:[eE]([+-]?\d{1,3}))?(?:/(\d{1,2000}))?", text, re.ASCII)
-    if isinstance(value, bool) or not found or (found[3] and not int(found[3])):
-        raise Malformed(f"no exact number: {text[:40]!r}")
+    fail_if(isinstance(value, bool) or not found or (found[3] and not int(found[3])), f"no exact number: {text[:40]!r}")
     return Fraction(found[1]) * Fraction(10) ** int(found[2] or 0) / int(found[3] or 1)
 
 
@@ -72,18 +81,14 @@ class Attribute:
         return int(number) if self.kind == "integer" else float(number)
 
 
-def leaves(branches: Any) -> list[str]:
-    return [leaf for one in branches for leaf in ([one] if isinstance(one, str) else leaves(one[1]))]
-
-
 def read_attribute(entry: dict[str, Any]) -> Attribute:
+    leaves = lambda tree: [leaf for one in tree for leaf in ([one] if isinstance(one, str) else leaves(one[1]))]  # noqa: E731
     name, missing = entry["name"], entry.get("missing") == "separate"
     for kind in {"integer", "real", "date"} & set(entry):
         ends = [Fraction(date.fromisoformat(end).toordinal()) if kind == "date" else exact(end) for end in entry[kind]]
         step = exact(entry.get("step", 1))
         count = (ends[1] - ends[0]) / step + 1 if step > 0 else Fraction(0)
-        if not 1 <= count <= 10**18 or count.denominator != 1:
-            raise Malformed(f"attribute {name}: no range of values")
+        fail_if(not 1 <= count <= 10**18 or count.denominator != 1, f"attribute {name}: no range of values")
         return Attribute(name, kind, int(count), missing, ends[0], step)
     for kind in {"categories", "ordered", "tree", "boolean", "open"} & set(entry):
         fixed = {"boolean": ("false", "true"), "open": ("",)}
@@ -136,8 +141,7 @@ def read_rule(attribute: Attribute, form: Any) -> Rule:
         between = not attribute.words and len(codes) == 2 and codes[1] < attribute.values
         for code in range(codes[0], codes[1] + 1) if between else codes:
             blocks[code] = number
-    if -1 in blocks:
-        raise Malformed(f"blocks of {attribute.name} leave a value out")
+    fail_if(-1 in blocks, f"blocks of {attribute.name} leave a value out")
     return Rule(attribute, "blocks", blocks=tuple(blocks))
 
 
@@ -163,11 +167,9 @@ class Policy:
 def read_policy(document: dict[str, Any], tried: int = 400_000) -> Policy:
     attributes = {entry["name"]: read_attribute(entry) for entry in document["attributes"]}
     secrets, together, joint = document["secrets"], document["together"], None
-    if "table" in secrets and "table" not in attributes:
-        raise Unsupported("a share of the whole table as a secret")
+    leave_if("table" in secrets and "table" not in attributes, "a share of the whole table as a secret")
     if isinstance(together, dict) and "over" in together:
-        if "metric" not in together:
-            raise Unsupported("blocks of cells")
+        leave_if("metric" not in together, "blocks of cells")
         joint = (together["over"], together["metric"], exact(together["within"]))
 
     def rules_of(secrets: Any) -> dict[str, Rule]:
@@ -230,8 +232,7 @@ class Condition:
         return token if token in words else ""
 
     def need(self, word: str) -> None:
-        if not self.take(word):
-            raise Unsupported(f"conditions without {word!r} where one is expected")
+        leave_if(not self.take(word), f"conditions without {word!r} where one is expected")
 
     def parse(self, level: str) -> Callable[[Record], bool | None]:
         """True, false, or None for unknown, since a value is missing."""
@@ -253,8 +254,7 @@ class Condition:
             self.need(")")
             return inner
         left, values, test = self.operand(), [Fraction(1)], eq
-        if not isinstance(left, Attribute):
-            raise Unsupported("conditions that do not begin with an attribute")
+        leave_if(not isinstance(left, Attribute), "conditions that do not begin with an attribute")
         if self.take("is"):
             wanted, what = not self.take("not"), self.take("null", "missing", "true", "false")
             code = left.values if what in ("null", "missing") else int(what == "true")
@@ -300,8 +300,7 @@ class Condition:
         name = token[1:-1].replace('""', '"') if token[:1] == '"' else token
         alike = [one for one in self.attributes if one.lower() == name.lower()]
         alike = [name] if name in alike else alike
-        if len(alike) != 1:
-            raise Unsupported(f"conditions with {token!r}")
+        leave_if(len(alike) != 1, f"conditions with {token!r}")
         return self.attributes[alike[0]]
 
     def number(self, attribute: Attribute, sign: str) -> Fraction:
