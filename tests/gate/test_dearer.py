@@ -10,8 +10,10 @@ import pytest
 from tests.gate.ways import ATTRIBUTES, PLAN, POLICY, TABLE, VIEW
 
 import tetraodon as td
-from tetraodon.gate import require_not_dearer
+from tetraodon.errors import Refused
+from tetraodon.gate import ReleaseTransaction, Terms, require_not_dearer
 from tetraodon.ledger.charging import Bill
+from tetraodon.releases.codec import plan_document
 from tetraodon.releases.pricing import quote
 from tetraodon.views.plan import plan_view
 from tetraodon.views.publish import quote_view
@@ -113,3 +115,25 @@ def test_only_what_is_dearer_is_refused() -> None:
 
 def _stopped(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_a_certificate_below_an_independent_computation_is_refused_before_the_charge(tmp_path: Path) -> None:
+    """Whatever kernel made it: the verifier reads policy and plan, and finds the loss of their worst pair itself."""
+    policy = {
+        "dataset": "people",
+        "presence": "public",
+        "attributes": {"age": {"integer": [0, 9]}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "ages", "histogram": "age"}],
+    }
+    plan = td.plan(policy)
+    document = plan_document(plan)
+    low = {**document, "certificate": {**document["certificate"], "epsilon": 0.5, "epsilon_exact": "0.5"}}
+    with td.Ledger(tmp_path / "ledger.db") as book:
+        book.open("people", 10, policy)
+        with ReleaseTransaction(book, "people", request="low") as way, pytest.raises(Refused, match="independent"):
+            way.spend(Terms(plan.certificate, Fraction(1), plan.policy.document, low))
+        assert book.account("people").charged == 0
+        with ReleaseTransaction(book, "people", request="right") as way:
+            way.spend(Terms(plan.certificate, Fraction(1), plan.policy.document, document))
+        assert book.account("people").charged == 1

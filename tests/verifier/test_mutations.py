@@ -99,7 +99,10 @@ def test_a_forged_folder_is_rejected_by_both(copy: Path, name: str) -> None:
     if name not in ("no JSON", "a link"):
         forge(copy, json.loads((copy / "release.json").read_text("utf-8")))
     assert rejected(copy)
-    assert not td.verify(copy)
+    try:
+        assert not td.verify(copy)
+    except td.errors.ReleaseError:  # no folder that could be checked
+        pass
 
 
 def test_every_changed_file_is_rejected(copy: Path) -> None:

@@ -24,6 +24,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+import tetraodon_verify
+
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import (
     BudgetExhausted,
@@ -128,6 +130,30 @@ def require_not_dearer(bill: Bill, account: str) -> None:
             f"asks for {shown_above(asked)}",
             fix="pass --allow-dearer (in Python allow_dearer=True) to be charged that, or write `secrets`, `together` "
             "and `presence` as the governing policy does",
+        )
+
+
+TRIED = 20_000
+"""How many steps the independent check tries one by one; of larger plans it computes a bound, or nothing."""
+
+
+def require_agreement(policy: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
+    """Refuse a plan whose certificate is below what an independent computation from the same documents finds.
+
+    What that does not cover, by its own word, is left to the kernel alone: views, known counts, some laws.
+    """
+    if "queries" not in plan:
+        return
+    try:
+        found = tetraodon_verify.loss(dict(policy), dict(plan), tried=TRIED)
+    except (tetraodon_verify.Unsupported, tetraodon_verify.Malformed):
+        return
+    certificate = plan["certificate"]
+    stated = certificate["rho_exact" if found.gaussian else "epsilon_exact"]
+    if stated == "infinite" or found.lower > Fraction(stated):
+        raise Refused(
+            "an independent computation finds that this plan loses more than its certificate states",
+            fix="do not release it; report the policy file to the maintainers, for one of two computations is wrong",
         )
 
 
@@ -375,6 +401,7 @@ class ReleaseTransaction:
         if self.drawn is not None or self._permit is not None:
             raise ReleaseError("the numbers of this charge have been drawn already", fix="publish those")
         if self.entry is None:
+            require_agreement(terms.policy, terms.plan)
             self.entry, self._chained = self._charged(terms, owner)
         elif self.entry.owner != owner or not terms.charged_in(self.entry):
             assert self._pending is not None

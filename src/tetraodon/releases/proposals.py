@@ -280,7 +280,10 @@ class KnownOffers:
         if key not in self.found:
             old = self.before and self.before.found.get(key)
             self.found[key] = old or offered(item, part, limit, usual=usual)
-        return self.found[key]
+        exact = [strategy for strategy, _ in self.found[key][0] if strategy.mechanism is EXACT]
+        if all(_certify(policy, strategy.measurements(Fraction(0))).finite for strategy in exact):
+            return self.found[key]
+        return offered(item, policy, limit, usual=usual)  # the kernel has a bound alone for the whole policy
 
     def _part(self, item: Item, policy: Policy) -> Policy:
         """All that an offer depends on: the promise about what an item looks at, at no particular price.
@@ -353,9 +356,10 @@ def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = Non
     for strategy, loss in offers:
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
         at = strategy.at(scale, policy.domain)
-        error, kind = at.expected_error(item.query) * strategy.mechanism.compared_as(strategy), bool(strategy.table)
-        if kind * by_reach not in best or error < best[kind * by_reach][0]:
-            best[kind * by_reach] = (error, at)
+        error = at.expected_error(item.query) * strategy.mechanism.compared_as(strategy)
+        kind = by_reach and bool(strategy.table)
+        if kind not in best or error < best[kind][0]:
+            best[kind] = (error, at)
     if not best and too_long:
         raise Refused(
             f"the answer would have more than {ANSWER_LIMIT:,} numbers", fix=item.query.if_too_long, where=item.name

@@ -56,6 +56,8 @@ LATER = ("errors_together", "exposure")
 """What manifests of version 0.1 do not state."""
 CHARGE = re.compile(r"\d{1,40}(\.\d{1,40}|/[1-9]\d{0,39})?")
 """A charge as the ledger shows it: a decimal number, or a fraction that has none, such as 1/3."""
+SOFTWARE = re.compile(r"tetraodon \d+\.\d+\.\d+[\w.+-]*( with .{1,200})?")
+"""Any version of this program: another cannot have made the folder. Which version it was, nothing shows."""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 """Of `12,340` it finds two: a comma also separates the cells of a table and the numbers of a list. An exponent has a
 sign, for `0e5` may be a part of a hash.
@@ -169,6 +171,8 @@ def check_statements(stated: Mapping[str, Any], mine: Mapping[str, Any]) -> Chec
         wrong.append("date")
     if not CHARGE.fullmatch(str(stated.get("charged"))):
         wrong.append("charged")
+    if not SOFTWARE.fullmatch(str(stated.get("software"))):
+        wrong.append("software")
     return Check(STATEMENTS, not wrong, ", ".join(sorted(set(wrong)))[:40])
 
 
