@@ -526,6 +526,9 @@ def test_a_histogram_of_a_hundred_million_cells_is_planned_and_not_released(tmp_
     book.open(plan.policy.dataset, 1, plan.policy.document)
     with pytest.raises(Refused, match="more than 20,000,000 numbers"):
         td.release(plan, pl.DataFrame({"a": [1], "b": [2], "c": [3]}), ledger=book)
+    book.allot(plan.policy.dataset, "ann", 1)
+    with pytest.raises(Refused, match="more than 20,000,000 numbers"):  # owners are charged before anything is counted
+        td.release(plan, pl.DataFrame({"a": [1], "b": [2], "c": [3]}), ledger=book, owner="ann")
     assert book.left(plan.policy.dataset) == 1
     wider = {**document, "attributes": {**document["attributes"], "d": {"integer": [0, 99]}}}
     with pytest.raises(Refused, match="more than 20,000,000 numbers"):

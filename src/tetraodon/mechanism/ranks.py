@@ -80,8 +80,8 @@ class ByRank(Mechanism):
         """
         ranks, totals = contribution_of(measurement.query, Ranks), exact[0] if exact else None
         if ranks.ends is not None:
-            codes, *ends = certain_ends(ranks, measurement.scale, numbers, totals)
-            return MeasuredSum(codes, ranks.unit, False, lambda _: math.inf, ends=tuple(ends))
+            codes, lower, upper = certain_ends(ranks, measurement.scale, numbers, totals)
+            return MeasuredSum(codes, ranks.unit, False, lambda _: math.inf, ends=(lower, upper))
         many = totals is not None and int(totals.sum()) > MOST_RECORDS
         off = math.inf if many else rank_reach(len(ranks.shares), ranks.size, measurement.scale, CONFIDENCE)
         records = np.zeros(numbers.shape[:-1]) if totals is None else totals.reshape(numbers.shape[:-1])

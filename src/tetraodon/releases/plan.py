@@ -341,8 +341,8 @@ def planned_item(
         certificate, add = certify_release(policy, measured), policy.once and adds_up(policy.attackers)
         counted = certify_release(replace(policy, once=False), measured) if add else certificate
         baseline = _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
-    found = PlannedItem(item, strategy, scale, policy, error, baseline.error, baseline.mechanism)
-    return replace(found, _certificate=certificate)
+    named = baseline.mechanism
+    return PlannedItem(item, strategy, scale, policy, error, baseline.error, named, _certificate=certificate)
 
 
 def _baseline(

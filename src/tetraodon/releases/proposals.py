@@ -356,9 +356,10 @@ def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = Non
     for strategy, loss in offers:
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
         at = strategy.at(scale, policy.domain)
-        error, kind = at.expected_error(item.query) * strategy.mechanism.compared_as(strategy), bool(strategy.table)
-        if kind * by_reach not in best or error < best[kind * by_reach][0]:
-            best[kind * by_reach] = (error, at)
+        error = at.expected_error(item.query) * strategy.mechanism.compared_as(strategy)
+        kind = by_reach and bool(strategy.table)
+        if kind not in best or error < best[kind][0]:
+            best[kind] = (error, at)
     if not best and too_long:
         raise Refused(
             f"the answer would have more than {ANSWER_LIMIT:,} numbers", fix=item.query.if_too_long, where=item.name
