@@ -112,7 +112,7 @@ class Contribution:
 
     @property
     def alike(self) -> Ints | None:
-        """Rows over values, if any: values with equal columns add as much, and steps to them from a third move as much."""
+        """Rows over values, if any: values with equal columns add as much, and steps from a third move as much."""
         return None
 
     @property
