@@ -17,7 +17,7 @@ from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.exact.one_thread import searching
 from tetraodon.mechanism.hierarchical import KINDS
 from tetraodon.mechanism.hierarchical.fit import LinearFit, hats_matrix
-from tetraodon.mechanism.one_scale import free_totals
+from tetraodon.mechanism.one_scale import exact_totals
 from tetraodon.mechanism.strategy import AskedPairs, Ends, Measured, Mechanism, Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.policy import Policy
@@ -332,10 +332,11 @@ class SmoothedGrid(Mechanism):
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """The best grid of those tried for each law of noise, if it beats single cells."""
         x, y = table = query.table(policy.domain)
+        _, exact, _ = exact_totals((), table, policy)  # the fit uses the number of records alone
         for noise in (LAPLACE, GAUSSIAN) if policy.delta else (LAPLACE,):
             found = best_grid((x, y), policy.graph, noise)
             if found is not None:
-                yield Strategy(self, found[0], free_totals(table, policy), table, found[1], made_for=noise)
+                yield Strategy(self, found[0], exact, table, found[1], made_for=noise)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
         return math.sqrt(grid_fit(at).mean_rectangle_variance())
