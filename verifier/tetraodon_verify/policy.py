@@ -77,7 +77,7 @@ class Attribute:
             return "missing" if code == self.values else bool(code) if self.kind == "boolean" else self.words[code]
         number = self.number(code)
         if self.kind == "date":
-            return int(number) - date(1970, 1, 1).toordinal()
+            return date.fromordinal(int(number)).isoformat()
         return int(number) if self.kind == "integer" else float(number)
 
 
