@@ -112,9 +112,7 @@ class Contribution:
 
     @property
     def alike(self) -> Ints | None:
-        """Rows over the values of one attribute, if there are any: values with equal columns add as much, and steps to
-        them from any third value move as much.
-        """
+        """Rows over values, if any: values with equal columns add as much, and steps from a third move as much."""
         return None
 
     @property
@@ -480,8 +478,7 @@ class Table(AddedUp):
 
 @dataclass(frozen=True, eq=False)
 class WeightedSums(AlongOne):
-    """Values of one attribute, each with a weight of its own, then sums of them with weights that were searched for: no
-    question asks them.
+    """Values of one attribute, each with a weight of its own, then sums of them with weights that were searched for.
 
     >>> sums = WeightedSums("a", np.array([3, 2]), np.array([[1, 1]]), Fraction(1, 4))
     >>> sums.columns().tolist(), sums.apart(np.array([0]), np.array([1])).tolist()
