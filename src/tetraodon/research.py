@@ -1,9 +1,9 @@
 """Tools for research: what the papers have that a curator does not need, and what tests are made of.
 
 A listing of small worlds to hold a price against (`oracle`), the price of noise that is added to a whole table, the
-secret graph itself, marginals for many histograms together, FRAPP and other ways to replace values, noise that looks
-like the data, the release of one number of a Pufferfish mechanism, and how many tuples of a domain of any size satisfy
-a condition. Domains and adversaries as values, for policies that are built rather than read.
+secret graph itself, FRAPP and other ways to replace values, noise that looks like the data, the release of one number
+of a Pufferfish mechanism, and how many tuples of a domain of any size satisfy a condition. Domains and adversaries as
+values, for policies that are built rather than read.
 """
 # ruff: noqa: I001  (a name that is exported is imported as itself)
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tetraodon.certificate import Sensitivity as Sensitivity, oracle as oracle
     from tetraodon.certificate.added_noise import certify_added_noise as certify_added_noise
     from tetraodon.domain import Attribute as Attribute, Domain as Domain
-    from tetraodon.mechanism.marginals import marginals as marginals
     from tetraodon.policy.adversary import Adversary as Adversary
     from tetraodon.policy.secret_graph import ABSENT as ABSENT, SecretGraph as SecretGraph
     from tetraodon.releases.pufferfish_number import release_number as release_number
@@ -32,7 +31,6 @@ _NAMES = {
     "tetraodon.certificate.added_noise": "certify_added_noise",
     "tetraodon.certificate.oracle": "oracle",
     "tetraodon.domain": "Attribute Domain",
-    "tetraodon.mechanism.marginals": "marginals",
     "tetraodon.policy.adversary": "Adversary",
     "tetraodon.policy.secret_graph": "ABSENT SecretGraph",
     "tetraodon.releases.pufferfish_number": "release_number",

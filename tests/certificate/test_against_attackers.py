@@ -136,8 +136,6 @@ def test_mechanisms_for_independent_people_are_refused() -> None:
     here = policy([{"groups": "home", "at most": 4}])
     with pytest.raises(Refused, match="k-means is priced"):
         require_independent(here, "k-means")
-    with pytest.raises(Refused, match="choice of marginals"):
-        td.research.marginals([histogram("x")], here)
     with pytest.raises(Refused, match="matrix of rows"):
         td.certify(here, [[1, 0, 0]], 1)
 

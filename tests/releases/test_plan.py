@@ -526,7 +526,26 @@ def test_a_histogram_of_a_hundred_million_cells_is_planned_and_not_released(tmp_
     book.open(plan.policy.dataset, 1, plan.policy.document)
     with pytest.raises(Refused, match="more than 20,000,000 numbers"):
         td.release(plan, pl.DataFrame({"a": [1], "b": [2], "c": [3]}), ledger=book)
+    book.allot(plan.policy.dataset, "ann", 1)
+    with pytest.raises(Refused, match="more than 20,000,000 numbers"):  # owners are charged before anything is counted
+        td.release(plan, pl.DataFrame({"a": [1], "b": [2], "c": [3]}), ledger=book, owner="ann")
     assert book.left(plan.policy.dataset) == 1
     wider = {**document, "attributes": {**document["attributes"], "d": {"integer": [0, 99]}}}
     with pytest.raises(Refused, match="more than 20,000,000 numbers"):
         td.plan({**wider, "release": [{"name": "q", "histogram": ["a", "b", "c", "d"]}]})
+
+
+def test_what_is_exact_for_its_attributes_is_exact_for_the_policy() -> None:
+    """Or it has noise, where the kernel has a bound alone for the whole policy."""
+    document = policy_document(
+        attributes={
+            "pay": {"integer": [-5, 100_001]},
+            "grade": {"ordered": ["low", "middle", "high"]},
+            "sex": ["f", "m"],
+            "ill": {"boolean": True},
+        },
+        secrets={"pay": "public", "grade": "public", "ill": "public", "sex": "everything"},
+        presence="public",
+        release=[{"name": "q", "proportion": "grade <> 'low' or not pay >= 1", "by": ["ill"]}],
+    )
+    assert td.plan(document).certificate.finite

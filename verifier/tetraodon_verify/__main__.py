@@ -5,7 +5,9 @@ import base64
 import hashlib
 import json
 import re
+import struct
 import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -13,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon_verify.answers import Answer, check_least_squares, grouped
-from tetraodon_verify.folder import canonical_hash, list_files, read_bytes, read_csv, read_json, read_parquet, signed
-from tetraodon_verify.loss import Loss, epsilon_of, items_of, price
-from tetraodon_verify.policy import Malformed, Unsupported, exact, read_policy
+from tetraodon_verify.folder import list_files, read_bytes, read_json, signed
+from tetraodon_verify.loss import epsilon_of, items_of, price
+from tetraodon_verify.policy import WRONG, Malformed, Policy, Unsupported, exact, fail_if, read_policy
 
 PAGES = ("policy.yaml", "report.html", "README.md", "release.ipynb", "datapackage.json", "answers/csv-metadata.json")
 LEFT = {
-    "intervals and whole counts": "coverage, and which of the nearest whole tables was taken, are not computed",
-    "stated errors": "not computed",
+    "intervals, stated errors, and which of the nearest whole tables was taken": "not computed",
     "pages: " + ", ".join(PAGES): "not made again; only their hashes are compared",
 }
 
@@ -44,149 +45,128 @@ class Result:
             return found
         except Unsupported as error:
             self.unproved.append((what, str(error)))
-        except Malformed as error:
-            self.failed.append((what, str(error)))
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            MemoryError,
-            OSError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
-            self.failed.append((what, f"not as the format says ({type(error).__name__}: {str(error)[:60]})"))
-        return None
+        except (Malformed, *WRONG, OSError, struct.error, zlib.error) as error:
+            kind = "" if isinstance(error, Malformed) else f"not as the format says, {type(error).__name__}: "
+            self.failed.append((what, f"{kind}{str(error)[:200]}"))
 
 
 def need(holds: Any, why: str) -> None:
-    if not holds:
-        raise Malformed(why)
+    fail_if(not holds, why)
 
 
 def verify(folder: str | Path, key: str | None = None) -> Result:
     """Check a release folder; `key` is the text of the curator's public key, its fingerprint, or a file with either."""
-    folder, result, contents = Path(folder), Result(), dict[str, bytes]()
-    sizes = result.claim("the folder consists of plain files", list_files, folder)
-    manifest = result.claim("release.json is a manifest", read_manifest, folder) if sizes else None
-    if manifest is None:
+    result, check = Result(), Check(Path(folder))
+    if result.claim("the folder consists of plain files and has a manifest", check.read) is None:
         return result
-    plan = manifest["plan"]
-    result.claim("the files are those of the plan", check_files, sizes, manifest)
-    result.claim("every file has the stated hash", check_hashes, folder, manifest, contents)
-    result.claim("signature", check_signature, folder, manifest, sizes, key)
-    result.claim("the manifest agrees with itself", check_manifest, manifest)
-    policy = result.claim("the policy is in its normal form", read_policy, manifest["policy"])
-    items = result.claim("the plan is of the items of the policy", items_of, policy, plan) if policy else None
+    result.claim("the files are those of the plan", check.files)
+    result.claim("every file has the stated hash", check.hashes)
+    result.claim("signature", check.signature, key)
+    result.claim("the manifest agrees with itself", check.statements)
+    policy = result.claim("the policy is in its normal form", read_policy, check.policy)
+    items = result.claim("the plan is of the items of the policy", items_of, policy, check.plan) if policy else None
     if items is None or result.failed:
         return result
-    for stated, measured, what in [
-        *((query["certificate"], [item], query["name"]) for item, query in zip(items, plan["queries"], strict=True)),
-        (plan["certificate"], items, "the whole release"),
-    ]:
-        names = plan.get("names") if what == "the whole release" else None
-        found = (lambda s=stated, m=measured: price(policy, m, s.get("witness"))) if not names else refuse_names
-        result.claim(f"certificate of {what}", lambda s=stated, f=found: check_certificate(s, f()))
-    answers = []
-    for (item, _), query in zip(items, plan["queries"], strict=True):
+    answers, queries = [], check.plan["queries"]
+    for item, query in zip(items, queries, strict=True):
+        result.claim(f"certificate of {query['name']}", check_certificate, query, policy, [item])
+    result.claim("certificate of the whole release", check_certificate, check.plan, policy, items)
+    for (item, _), query in zip(items, queries, strict=True):
         name = query["name"]
-        answer = result.claim(f"numbers measured for {name}", read_answer, item, query, contents)
+        files = [check.contents[f"{room}/{name}.parquet"] for room in ("measurements", "answers")]
+        answer = result.claim(f"numbers measured for {name}", Answer, item, query, *files)
         if answer is not None:
             answers.append(answer)
             result.claim(f"rows of {name}", answer.check_rows)
-            result.claim(f"CSV of {name}", check_csv, answer, contents[f"answers/{name}.csv"])
-            if f"answers/{name}.json" in contents:
-                result.claim(f"JSON-stat of {name}", check_json_stat, answer, contents[f"answers/{name}.json"])
-    for alike in result.claim("items are told apart by what they look at", lambda: grouped(answers)) or []:
+            result.claim(f"CSV of {name}", check_csv, answer, check.contents[f"answers/{name}.csv"])
+            if f"answers/{name}.json" in check.contents:
+                result.claim(f"JSON-stat of {name}", check_json_stat, answer, check.contents[f"answers/{name}.json"])
+    for alike in result.claim("items fall into groups that are fitted together", grouped, answers) or []:
         result.claim("estimates of " + ", ".join(answer.name for answer in alike), check_least_squares, alike)
     result.unproved += LEFT.items()
     return result
 
 
-def refuse_names() -> Loss:
-    raise Unsupported("names above a threshold")
+class Check:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.contents = folder, dict[str, bytes]()
+
+    def read(self) -> Any:
+        self.sizes, self.bytes = list_files(self.folder), read_bytes(self.folder, "release.json")
+        self.manifest = read_json(self.bytes, "release.json")
+        keys = {"policy", "plan", "files", "ledger", "date", "charged", "dataset", "policy_sha256", "software", "title"}
+        need(isinstance(self.manifest, dict) and keys <= set(self.manifest), "a key is missing")
+        need(self.manifest["tetraodon_release"] == 1, "no release of format 1")
+        self.policy, self.plan, self.ledger = (self.manifest[key] for key in ("policy", "plan", "ledger"))
+        return self.manifest
+
+    def files(self) -> str:
+        names = [one["name"] for kind in ("queries", "names") for one in self.plan.get(kind, [])]
+        need(all(re.fullmatch(r"[\w.-]{1,64}", name) for name in names), "names of items")
+        wanted = {*PAGES, "release.json", *(f"answers/{name}.csv" for name in names)}
+        wanted |= {f"{room}/{name}.parquet" for name in names for room in ("answers", "measurements")}
+        there = set(self.sizes) - {"signature.json"}
+        extra, lost = there - wanted - {f"answers/{name}.json" for name in names}, wanted - there
+        need(not extra and not lost, f"too many: {sorted(extra)[:3]}, missing: {sorted(lost)[:3]}")
+        need(set(self.manifest["files"]) == there - {"release.json"}, "the manifest lists other files")
+        need(len(set(names)) == len(names), "two items of one name")
+        return f"{len(there)} files"
+
+    def hashes(self) -> str:
+        text = json.dumps(self.policy, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        need(hashlib.sha256(text.encode()).hexdigest() == self.manifest["policy_sha256"], "the policy was changed")
+        for name, stated in self.manifest["files"].items():
+            self.contents[name] = read_bytes(self.folder, name)
+            need(hashlib.sha256(self.contents[name]).hexdigest() == stated, f"{name} was changed")
+        return f"{len(self.contents)} files and the policy"
+
+    def signature(self, key: str | None) -> str:
+        if "signature.json" not in self.sizes:
+            need(key is None, "unsigned")
+            raise Unsupported("unsigned")
+        found = read_json(read_bytes(self.folder, "signature.json"), "signature.json")
+        public, signature = (base64.b64decode(found.pop(name), validate=True) for name in ("public_key", "signature"))
+        finger = hashlib.sha256(public).hexdigest()
+        stated = {"tetraodon_signature": 1, "signs": "release.json", "algorithm": "Ed25519", "fingerprint": finger}
+        need(found == stated and self.ledger["key"] == finger, "signature.json states something else")
+        need(signed(public, self.bytes, signature), "the signature is wrong")
+        if key is None:
+            raise Unsupported(f"signed by {finger}, a key that you have not named")
+        need(fingerprint(key) == finger, f"signed by another key, {finger}")
+        return f"of the key that you named, {finger}"
+
+    def statements(self) -> None:
+        policy, manifest, ledger, certificate = self.policy, self.manifest, self.ledger, self.plan["certificate"]
+        made, charged = date.fromisoformat(manifest["date"]), date.fromisoformat(ledger["when"])
+        need(made <= (datetime.now(UTC) + timedelta(days=1)).date(), f"it is dated {made}, in the future")
+        need(charged <= made, "the ledger's entry is later than the release")
+        need(manifest["dataset"] == policy["dataset"] == ledger["dataset"], "data sets differ")
+        need(manifest["title"] == policy.get("title", ""), "the title is not that of the policy")
+        need(exact(manifest["charged"]) == exact(ledger["charged"]) >= 0, "charges differ, or are below zero")
+        need(re.fullmatch(r"tetraodon \d+\.\d+\.\d+\S*( with .{1,200})?", manifest["software"]), "other software")
+        need(type(ledger["entry"]) is int and ledger["entry"] > 0, "the number of the ledger's entry")
+        need(re.fullmatch("[0-9a-f]{64}", ledger["chain"]), "the chain of the ledger")
+        need(ledger.get("population") == policy.get("population"), "populations differ")
+        stated, delta = exact(certificate["epsilon_exact"]), exact(certificate.get("delta", 0))
+        need(self.plan["epsilon"] == certificate["epsilon"] == float(stated), "the plan states another epsilon")
+        need((exact(ledger["asked"]), exact(ledger["delta"])) == (stated, delta), "the ledger was asked another loss")
+        budget, lost = policy["budget"], exact(certificate.get("rho_exact", 0))
+        need(lost <= exact(budget["rho"]) if "rho" in budget else stated <= exact(budget["epsilon"]), "over the budget")
+        need(delta <= exact(budget.get("delta", 0)), "a larger delta than the budget's")
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    manifest: dict[str, Any] = read_json(read_bytes(folder, "release.json"), "release.json")
-    need(isinstance(manifest, dict) and manifest.get("tetraodon_release") == 1, "no release of format 1")
-    keys = {"policy", "plan", "files", "ledger", "date", "charged", "dataset", "policy_sha256", "software", "title"}
-    need(keys <= set(manifest), "a key is missing")
-    return manifest
-
-
-def check_files(sizes: dict[str, int], manifest: dict[str, Any]) -> str:
-    names = [one["name"] for kind in ("queries", "names") for one in manifest["plan"].get(kind, [])]
-    need(all(re.fullmatch(r"[\w.-]{1,64}", name) for name in names) and len(set(names)) == len(names), "names of items")
-    wanted = {*PAGES, "release.json", *(f"answers/{name}.csv" for name in names)}
-    wanted |= {f"{room}/{name}.parquet" for name in names for room in ("answers", "measurements")}
-    there = set(sizes) - {"signature.json"}
-    extra, lost = there - wanted - {f"answers/{name}.json" for name in names}, wanted - there
-    need(not extra and not lost, f"too many: {sorted(extra)[:3]}, missing: {sorted(lost)[:3]}")
-    need(set(manifest["files"]) == there - {"release.json"}, "the manifest lists other files")
-    return f"{len(there)} files"
-
-
-def check_hashes(folder: Path, manifest: dict[str, Any], contents: dict[str, bytes]) -> str:
-    need(canonical_hash(manifest["policy"]) == manifest["policy_sha256"], "the policy was changed")
-    for name, stated in manifest["files"].items():
-        contents[name] = read_bytes(folder, name)
-        need(hashlib.sha256(contents[name]).hexdigest() == stated, f"{name} was changed")
-    return f"{len(contents)} files and the policy"
-
-
-def check_signature(folder: Path, manifest: dict[str, Any], sizes: dict[str, int], key: str | None) -> str:
-    if "signature.json" not in sizes:
-        need(key is None, "unsigned")
-        raise Unsupported("unsigned")
-    found = read_json(read_bytes(folder, "signature.json"), "signature.json")
-    public, signature = (base64.b64decode(found.pop(name), validate=True) for name in ("public_key", "signature"))
-    finger = hashlib.sha256(public).hexdigest()
-    stated = {"tetraodon_signature": 1, "signs": "release.json", "algorithm": "Ed25519", "fingerprint": finger}
-    need(found == stated and manifest["ledger"]["key"] == finger, "signature.json states something else")
-    need(signed(public, read_bytes(folder, "release.json"), signature), "the signature is wrong")
-    if key is None:
-        raise Unsupported(f"signed by {finger}, a key that you have not named")
-    need(named_key(key) == finger, f"signed by another key, {finger}")
-    return f"of the key that you named, {finger}"
-
-
-def named_key(key: str) -> str:
+def fingerprint(key: str) -> str:
     """The fingerprint of a key given as a fingerprint, as Base64, as PEM, or as a file with one of these."""
-    text = Path(key).read_text().strip() if len(key) < 1000 and "\n" not in key and Path(key).is_file() else key.strip()
-    data = (
-        b""
-        if re.fullmatch("[0-9a-f]{64}", text)
-        else base64.b64decode(re.sub(r"-----[A-Z ]+-----|\s", "", text), validate=True)
-    )
-    need(not data or len(data) == 32 or data[:-32].hex() == "302a300506032b6570032100", "no Ed25519 key is named")
-    return hashlib.sha256(data[-32:]).hexdigest() if data else text
+    text = Path(key).read_text() if len(key) < 1000 and "\n" not in key and Path(key).is_file() else key
+    if re.fullmatch("[0-9a-f]{64}", text.strip()):
+        return text.strip()
+    data = base64.b64decode(re.sub(r"-----[A-Z ]+-----|\s", "", text), validate=True)
+    need(len(data) == 32 or data[:-32].hex() == "302a300506032b6570032100", "no Ed25519 key is named")
+    return hashlib.sha256(data[-32:]).hexdigest()
 
 
-def check_manifest(manifest: dict[str, Any]) -> None:
-    policy, plan, ledger = manifest["policy"], manifest["plan"], manifest["ledger"]
-    made, charged = date.fromisoformat(manifest["date"]), date.fromisoformat(ledger["when"])
-    need(made <= (datetime.now(UTC) + timedelta(days=1)).date(), f"it is dated {made}, in the future")
-    need(charged <= made, "the ledger's entry is later than the release")
-    need(manifest["dataset"] == policy["dataset"] == ledger["dataset"], "data sets differ")
-    need(manifest["title"] == policy.get("title", policy["dataset"]), "the title is not that of the policy")
-    need(exact(manifest["charged"]) == exact(ledger["charged"]) >= 0, "charges differ, or are below zero")
-    need(re.fullmatch(r"tetraodon \d+\.\d+\.\d+\S*( with .{1,200})?", manifest["software"]), "software of another name")
-    need(type(ledger["entry"]) is int and ledger["entry"] > 0, "the number of the ledger's entry")
-    need(re.fullmatch("[0-9a-f]{64}", ledger["chain"]), "the chain of the ledger")
-    need(ledger.get("population") == policy.get("population"), "populations differ")
-    stated, delta = exact(plan["certificate"]["epsilon_exact"]), exact(plan["certificate"].get("delta", 0))
-    need(plan["epsilon"] == plan["certificate"]["epsilon"] == float(stated), "the plan states another epsilon")
-    need(exact(ledger["asked"]) == stated and exact(ledger["delta"]) == delta, "the ledger was asked something else")
-    budget, lost = policy["budget"], exact(plan["certificate"].get("rho_exact", 0))
-    need(
-        lost <= exact(budget["rho"]) if "rho" in budget else stated <= exact(budget["epsilon"]), "more than the budget"
-    )
-    need(delta <= exact(budget.get("delta", 0)), "a larger delta than the budget's")
-
-
-def check_certificate(stated: dict[str, Any], found: Loss) -> str:
+def check_certificate(planned: dict[str, Any], policy: Policy, measured: list[Any]) -> str:
+    stated, found = planned["certificate"], price(policy, measured, planned["certificate"]["witness"])
     name = "rho" if found.gaussian else "epsilon"
     epsilon, lost = exact(stated["epsilon_exact"]), exact(stated[f"{name}_exact"])
     need(stated["epsilon"] == float(epsilon) and stated[name] == float(lost), f"{name} is stated in two ways")
@@ -201,26 +181,19 @@ def check_certificate(stated: dict[str, Any], found: Loss) -> str:
     return f"{name} is {'' if found.lower == lost else 'at most '}{float(lost):.6g}"
 
 
-def read_answer(item: Any, query: dict[str, Any], contents: dict[str, bytes]) -> Answer:
-    paths = [f"{room}/{query['name']}.parquet" for room in ("measurements", "answers")]
-    return Answer(item, query, *(read_parquet(contents[path], path) for path in paths))
-
-
 def check_csv(answer: Answer, data: bytes) -> str:
-    found, wanted = read_csv(data), [["'" + column for column in answer.rows]]
-    wanted += [[csv_cell(value) for value in row] for row in zip(*answer.rows.values(), strict=True)]
-    need(len(found) == len(wanted), f"{len(found) - 1} rows where Parquet has {len(wanted) - 1}")
-    for number, (row, want) in enumerate(zip(found, wanted, strict=True)):
-        need(row == want, f"row {number} is {row}, where Parquet has {want}")
-    return f"{len(found) - 1} rows"
+    rows = [list(answer.rows), *zip(*answer.rows.values(), strict=True)]
+    wanted, found = [",".join(map(csv_cell, row)) for row in rows], data.decode().replace("\r\n", "\n")
+    need(found == "\n".join(wanted) + "\n", "it is not what Parquet has, cell by cell, or is written otherwise")
+    return f"{len(wanted) - 1} rows"
 
 
 def csv_cell(value: Any) -> str:
-    """A value as CSV has it; a text in quotes begins with an apostrophe here, and is kept from being a formula."""
+    value = str(value).lower() if isinstance(value, bool) else value
     if isinstance(value, str):
         risky = re.match(r"'*[=+\-@\t\r\n]", value) and not re.fullmatch(r"-?\d+(\.\d+)?(\.\.-?\d+(\.\d+)?)?", value)
-        return "'" + ("'" if risky else "") + value
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+        return '"' + ("'" if risky else "") + value.replace('"', '""') + '"'
+    return repr(int(value) if abs(value) < 1e15 and value == int(value) else value)
 
 
 def check_json_stat(answer: Answer, data: bytes) -> str:
@@ -240,9 +213,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     given = parser.parse_args(arguments)
     result = verify(given.folder, given.key)
-    kinds = {"proved": result.proved, "unproved": result.unproved, "failed": result.failed}
-    lines = (f"{kind:10}{what}{': ' + why if why else ''}" for kind, found in kinds.items() for what, why in found)
-    print(json.dumps({"holds": bool(result), **kinds}) if given.json else "\n".join(lines))
+    kinds = {"proved": result.proved, "unproved": result.unproved, "FAILED": result.failed}
+    lines = (f"{kind:9}{what}{': ' + why if why else ''}" for kind, found in kinds.items() for what, why in found)
+    print(json.dumps({"holds": bool(result), **vars(result)}) if given.json else "\n".join(lines))
     return 1 if result.failed else 3 if given.strict and result.unproved else 0
 
 

@@ -1,12 +1,14 @@
 """Published numbers from measured ones: rows and columns, and estimates as the least squares that they must be."""
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import accumulate, product
 from math import exp, isfinite, prod
 from typing import Any
 
-from tetraodon_verify.loss import Item, numbers
-from tetraodon_verify.policy import Malformed, Record, Unsupported, exact
+from tetraodon_verify.folder import read_parquet
+from tetraodon_verify.loss import Item
+from tetraodon_verify.policy import Malformed, Record, Unsupported, exact, fail_if, leave_if
 
 COUNTS = {"count": "count", "histogram": "count", "rectangles": "count", "cdf": "at_most", "ranges": "at_most"}
 OTHERS = ["total", "mean", "proportion", "ratio", "variance", "covariance", "standard deviation", "correlation"]
@@ -36,21 +38,11 @@ class Matrix:
             self.cells.append([(place * self.length + row, times) for row, times in adds(record) if row < self.length])
 
     def added(self, plan: Any, counts: Any) -> tuple[int, Callable[[Record], list[tuple[int, Any]]]]:
-        """How many numbers there are in a cell of `by`, and what a record adds to them."""
         item, kind, name = self.item, counts["kind"], counts.get("attribute", "")
-        place = lambda record: item.place(name, record[name])  # noqa: E731
-        if kind == "running":
-            return counts["rows"], lambda record: [(place(record), 1)]
-        if kind in ("smooth bins", "smooth running"):
-            width, bins = counts["width"], -(-(item.count(name) - 1) // counts["width"]) + (kind == "smooth bins")
-            rest = lambda record: divmod(place(record), width)  # noqa: E731
-            return bins, lambda r: [(rest(r)[0], width - rest(r)[1]), (rest(r)[0] + 1, rest(r)[1])]
-        if kind == "weighted sums":
-            single, rows = numbers(counts["single"]), [numbers(row) for row in counts["rows"]]
-            columns = [[(x, one), *enumerate((row[x] for row in rows), len(single))] for x, one in enumerate(single)]
-            return len(single) + len(rows), lambda record: columns[place(record)]
-        if kind not in ("records", "asked", "sum", "squares", "answerers"):
-            raise Unsupported(f"numbers measured as {kind}")
+        if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
+            curve = item.curve(counts, False)
+            return curve.length, lambda record: curve.adds(record[name])
+        leave_if(kind not in ("records", "asked", "sum", "squares", "answerers"), f"numbers measured as {kind}")
         terms = item.terms({**plan, "by": []})
 
         def each(record: Record) -> list[tuple[int, Any]]:
@@ -77,15 +69,16 @@ class Matrix:
 class Answer:
     """One item: what was measured for it, and its rows in Parquet."""
 
-    def __init__(self, item: Item, query: dict[str, Any], measured: dict[str, Any], rows: dict[str, list[Any]]) -> None:
-        self.item, self.query, self.rows, self.name = item, query, rows, query["name"]
+    def __init__(self, item: Item, query: dict[str, Any], measured: bytes, rows: bytes) -> None:
+        self.item, self.query, self.rows = item, query, read_parquet(rows)
+        numbers = read_parquet(measured)
+        self.name, self.where, self.plans = query["name"], item.item.get("where"), query["measurements"]
         self.kind = next((kind for kind in (*COLUMN, "quantiles") if kind in item.item), "another kind")
-        self.plans = query["measurements"]
         self.numbers: list[list[int]] = [[] for _ in self.plans]
-        places = measured["measurement"]
-        if set(measured) != {"measurement", "value"} or places != sorted(places) or min(places, default=0) < 0:
+        places = numbers["measurement"]
+        if set(numbers) != {"measurement", "value"} or places != sorted(places) or min(places, default=0) < 0:
             raise Malformed("measurements are not in the order of the plan")
-        for place, value in zip(places, measured["value"], strict=True):
+        for place, value in zip(places, numbers["value"], strict=True):
             self.numbers[place].append(value)
         for plan, found in zip(self.plans, self.numbers, strict=True):
             if plan["counts"]["kind"] in ("records", "running", "smooth bins", "smooth running"):
@@ -103,8 +96,7 @@ class Answer:
         item, quantiles = self.item, self.kind == "quantiles"
         by = [{"attribute": name} for name in item.item.get("by", [])]
         column = item.item["quantiles"] if quantiles else COLUMN.get(self.kind, "")
-        if not column or isinstance(item.item.get("ranges"), dict):
-            raise Unsupported("rows of this kind of item")
+        leave_if(not column or isinstance(item.item.get("ranges"), dict), "rows of this kind of item")
         heads: list[tuple[str, Any]] = []
         for axis in by if quantiles or not self.query["table"] else self.query["table"]:
             attribute = item.attributes[axis["attribute"]]
@@ -112,32 +104,26 @@ class Answer:
             heads.append((attribute.name, axis["labels"] if axis.get("bins") else map(attribute.value, codes)))
         heads += [("quantile", [float(exact(share)) for share in item.item["at"]])] if quantiles else []
         names = [*(name for name, _ in heads), column, "lower", "upper"]
-        if len(set(names)) < len(names) or "measured" in names:
-            raise Unsupported("attributes that are called like a column")
-        if list(self.rows) not in (names, [*names, "measured"]):
-            raise Malformed(f"columns are {list(self.rows)}")
+        leave_if(len(set(names)) < len(names) or "measured" in names, "attributes that are called like a column")
+        fail_if(list(self.rows) not in (names, [*names, "measured"]), f"columns are {list(self.rows)}")
         there = list(zip(*(self.rows[name] for name, _ in heads), strict=True)) or [()] * len(self.rows[column])
         wanted = list(product(*(found for _, found in heads)))
         if there != wanted or any(list(map(type, a)) != list(map(type, b)) for a, b in zip(there, wanted, strict=True)):
             raise Malformed("there is not one row for every combination of values, in order")
-        for number, low, high in zip(self.rows[column], self.rows["lower"], self.rows["upper"], strict=True):
-            if isinstance(number, str):
-                continue
-            if not all(map(isfinite, (number, low, high))) or not low <= number <= high:
-                raise Malformed(f"{number} is not in its interval from {low} to {high}")
-            if "measured" in self.rows and (type(number) is not int or min(number, low) < 0):
-                raise Malformed(f"{number} is no whole count that is not negative")
+        numbers = [row for row in zip(*map(self.rows.get, names[-3:]), strict=True) if not isinstance(row[0], str)]
+        wrong = any(not low <= number <= high or not isfinite(high - low) for number, low, high in numbers)
+        fail_if(wrong, "a number is not in its interval")
+        broken = any(type(number) is not int or min(number, low) < 0 for number, low, _ in numbers)
+        fail_if("measured" in self.rows and broken, "a count is not whole, or below zero")
         return f"{len(there)} rows"
 
     def published(self) -> list[float] | None:
-        """Its counts before they were made whole, if it has such."""
         risen = self.kind in ("cdf", "ranges") and any(plan["noise"] for plan in self.plans)
         if self.kind not in COUNTS or ("measured" not in self.rows and risen) or "weight" in self.item.item:
             return None
         return [float(number) for number in self.rows.get("measured", self.rows.get(COLUMN[self.kind], []))]
 
     def plan(self) -> dict[str, Any]:
-        """Its answer as if it were measured."""
         table, first = self.query["table"], self.plans[0]
         if self.kind in ("cdf", "ranges") and table:
             rows = {"kind": "running", "attribute": table[-1]["attribute"], "rows": size(self.item, table[-1])}
@@ -155,59 +141,46 @@ def variance(noise: dict[str, Any]) -> float:
 def grouped(answers: list[Answer]) -> list[list[Answer]]:
     """Items about the same records that look at the same attributes, but for those whose counts both have exactly."""
     found: list[list[Answer]] = []
-    for answer in answers:
-        near = [
-            group
-            for group in found
-            if any(
-                (answer.names & other.names) - (answer.exact & other.exact)
-                and answer.item.item.get("where") == other.item.item.get("where")
-                for other in group
-            )
-        ]
-        found = [group for group in found if group not in near] + [[*(one for group in near for one in group), answer]]
+    for new in answers:
+        alike = [old for old in answers if old.where == new.where]
+        linked = {id(old) for old in alike if old.names & new.names - (old.exact & new.exact)}
+        near = [group for group in found if any(id(old) in linked for old in group)]
+        found = [group for group in found if group not in near] + [[*(old for group in near for old in group), new]]
     return found
 
 
 def check_least_squares(answers: list[Answer]) -> str:
     """Fit all that was measured of the same records by conjugate gradients, and compare what was published."""
-    stated = [(answer, answer.published()) for answer in answers]
     item, names = answers[0].item, sorted(set().union(*(answer.names for answer in answers)))
     codes = [[code for start, end, _ in item.segments(name) for code in range(start, end + 1)] for name in names]
-    if all(published is None for _, published in stated) or prod(map(len, codes)) > 20_000:
-        raise Unsupported("no estimates are published" if prod(map(len, codes)) <= 20_000 else "so many cells")
+    leave_if(prod(map(len, codes)) > 20_000, "so many cells")
     cells = [dict(zip(names, one, strict=True)) for one in product(*codes)]
     cells = [record for record in cells if all(part.holds(record) for part in item.where)]
-    measured = [(a.item, plan, y) for a in answers for plan, y in zip(a.plans, a.numbers, strict=True)]
-    noisy = [(Matrix(one, plan, cells), 1 / variance(plan["noise"]), y) for one, plan, y in measured if plan["noise"]]
-    fixed = [(Matrix(one, plan, cells), y) for one, plan, y in measured if not plan["noise"]]
-    whole, told = max(fixed, key=lambda one: one[0].rows, default=(None, []))
+    each = [(a.item, plan, y) for a in answers for plan, y in zip(a.plans, a.numbers, strict=True)]
+    plans = [(Matrix(one, plan, cells), plan["noise"], y) for one, plan, y in each]
+    noisy = [(matrix, 1 / variance(noise), y) for matrix, noise, y in plans if noise]
+    fixed = [("an exact total", matrix, y) for matrix, noise, y in plans if not noise]
+    stated = [(a.name, Matrix(a.item, a.plan(), cells), a.published()) for a in answers if a.published() is not None]
+    leave_if(not stated, "no estimates are published")
+    _, whole, told = max(fixed, key=lambda one: one[1].rows, default=("", None, [0]))
     blocks = [adds[0][0] for adds in whole.cells] if whole else [0] * len(cells)
-    sizes = [max(1, blocks.count(block)) for block in range(whole.rows if whole else 1)]
-    for matrix, _ in fixed:
-        if len({(block, adds[0][0]) for block, adds in zip(blocks, matrix.cells, strict=True)}) > len(set(blocks)):
+    sizes = Counter(blocks)
+    for _, matrix, _ in fixed:
+        if len({(block, adds[0][0]) for block, adds in zip(blocks, matrix.cells, strict=True)}) > len(sizes):
             raise Unsupported("exact tables that cross")
 
-    def slope_of(rests: list[list[float]]) -> list[float]:
-        """What to change in the cells so that exact totals stay as they are."""
-        backs = [
-            matrix.back([weight * r for r in rest]) for (matrix, weight, _), rest in zip(noisy, rests, strict=True)
-        ]
-        change = [sum(one) for one in zip(*backs, strict=True)] if noisy else [0.0] * len(cells)
-        means = [total / count for total, count in zip(whole.times(change), sizes, strict=True)] if whole else [0.0]
-        return [one - means[block] for one, block in zip(change, blocks, strict=True)]
+    def kept(change: list[float], totals: list[float]) -> list[float]:
+        off = [t - s for t, s in zip(totals, whole.times(change), strict=True)] if whole else [0.0]
+        return [one + off[block] / sizes[block] for one, block in zip(change, blocks, strict=True)]
 
-    x = [told[block] / sizes[block] if whole else 0.0 for block in blocks]
-    for answer, published in stated:  # a table of all cells is where to begin
-        axes = [axis["attribute"] for axis in answer.query["table"] if not axis.get("bins")]
-        if published is not None and len(axes) == len(names) and len(published) == len(cells) and not item.where:
-            running, length = answer.plan()["counts"]["kind"] == "running", item.count(axes[-1])
-            steps = [one - (published[i - 1] if running and i % length else 0) for i, one in enumerate(published)]
-            order = product(*(range(item.count(name)) for name in axes))
-            found = {
-                tuple(codes[axes.index(name)] for name in names): one for codes, one in zip(order, steps, strict=True)
-            }
-            x = [found[tuple(item.place(name, record[name]) for name in names)] for record in cells]
+    def slope_of(rests: list[list[float]]) -> list[float]:
+        backs = [m.back([weight * r for r in rest]) for (m, weight, _), rest in zip(noisy, rests, strict=True)]
+        return kept([sum(one) for one in zip([0.0] * len(cells), *backs, strict=True)], [0.0] * len(told))
+
+    _, first, wanted = max(stated, key=lambda one: one[1].rows)  # the largest published table is where to begin
+    steps = [one - (wanted[i - 1] if first.running and i % first.length else 0) for i, one in enumerate(wanted)]
+    share = Counter(row for adds in first.cells for row, _ in adds)
+    x = kept([sum(steps[row] / share[row] for row, _ in adds) for adds in first.cells], told)
     largest = sum(one * one for one in slope_of([list(map(float, y)) for _, _, y in noisy]))
     slope = slope_of([[a - b for a, b in zip(y, matrix.times(x), strict=True)] for matrix, _, y in noisy])
     way, square = slope, sum(one * one for one in slope)
@@ -215,19 +188,14 @@ def check_least_squares(answers: list[Answer]) -> str:
     for step in range(len(cells) + 50):
         if square <= largest * 1e-22:
             break
-        if step * work > WORK:
-            raise Unsupported("a fit that takes so long")
+        leave_if(step * work > WORK, "a fit that takes so long")
         bent = slope_of([matrix.times(way) for matrix, _, _ in noisy])
         length = square / sum(a * b for a, b in zip(way, bent, strict=True))
         x = [one + length * other for one, other in zip(x, way, strict=True)]
         slope = [one - length * other for one, other in zip(slope, bent, strict=True)]
         square, before = sum(one * one for one in slope), square
         way = [one + square / before * other for one, other in zip(slope, way, strict=True)]
-    compared = [
-        (answer.name, Matrix(answer.item, answer.plan(), cells), published) for answer, published in stated if published
-    ]
-    for name, matrix, wanted in [*(("an exact total", *one) for one in fixed), *compared]:
+    for name, matrix, wanted in [*fixed, *stated]:
         for a, b in zip(matrix.times(x), wanted, strict=True):
-            if abs(a - b) > NEAR * max(1.0, abs(a)):
-                raise Malformed(f"{name} is {b:.9g}, least squares gives {a:.9g}")
-    return f"{sum(len(one[2]) for one in compared)} estimates are those of least squares"
+            fail_if(abs(a - b) > NEAR * max(1.0, abs(a)), f"{name} is {b:.9g}, least squares gives {a:.9g}")
+    return f"{sum(len(one[2]) for one in stated)} estimates are those of least squares"

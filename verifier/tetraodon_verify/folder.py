@@ -1,100 +1,58 @@
-"""Reading a folder that anybody may have made: plain files of modest size, JSON, CSV, Parquet, and Ed25519."""
+"""Reading a folder that anybody may have made: plain files of modest size, JSON, Parquet, and Ed25519."""
 
 import hashlib
 import json
 import os
-import re
 import stat
 import struct
 import zlib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tetraodon_verify.policy import Malformed, Unsupported
+from tetraodon_verify.policy import Malformed, Unsupported, fail_if, leave_if
 
-LARGEST = 1 << 30  # bytes of one file
-ROWS = 20_000_000
+LARGEST, ROWS = 1 << 30, 20_000_000  # bytes and rows of one file
 
 
 def list_files(folder: Path) -> dict[str, int]:
     """The sizes of all files in a folder, by path. Links, pipes and devices are refused; nothing is opened."""
-    found, waiting = {}, [folder]
+    found, waiting = dict[str, int](), [folder]
     while waiting:
-        for entry in os.scandir(waiting.pop()):
-            info = entry.stat(follow_symlinks=False)
-            name = Path(entry.path).relative_to(folder).as_posix()
+        for path in waiting.pop().iterdir():
+            info, name = path.lstat(), path.relative_to(folder).as_posix()
             if stat.S_ISDIR(info.st_mode) and name.count("/") < 3:
-                waiting.append(Path(entry.path))
-            elif not stat.S_ISREG(info.st_mode):
-                raise Malformed(f"{name!r} is no plain file")
-            found[name] = -1 if stat.S_ISDIR(info.st_mode) else info.st_size
-            if len(found) > 10_000:
-                raise Malformed("more than 10,000 files")
-    return {name: size for name, size in found.items() if size >= 0}
+                waiting.append(path)
+            elif stat.S_ISREG(info.st_mode) and len(found) < 10_000:
+                found[name] = info.st_size
+            else:
+                raise Malformed(f"{name!r} is no plain file, or there are too many")
+    return found
 
 
 def read_bytes(folder: Path, name: str) -> bytes:
     handle = os.open(folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:
         info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST:
-            raise Malformed(f"{name} is no plain file of at most {LARGEST} bytes")
+        fail_if(not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST, f"{name} is no plain file of modest size")
         return file.read(LARGEST)
 
 
 def read_json(data: bytes, name: str) -> Any:
-    """JSON without repeated keys, infinite numbers and depth that no release has."""
+    """JSON without repeated keys, and of a depth that a release has."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) != len(pairs):
-            raise Malformed(f"{name} says a key twice")
+        fail_if(len(dict(pairs)) != len(pairs), f"{name} says a key twice")
         return dict(pairs)
 
-    def number(text: str) -> float:
-        if float(text) in (float("inf"), float("-inf")):
-            raise Malformed(f"{name} has a number that is too large")
-        return float(text)
-
-    def refuse(text: str) -> Any:
-        raise Malformed(f"{name} has {text}")
-
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_float=number, parse_constant=refuse)
-    except RecursionError:
-        raise Malformed(f"{name} is nested too deeply") from None
-    except ValueError as error:
-        raise Malformed(f"{name} is no JSON: {str(error)[:80]}") from None
-
-
-def canonical_hash(document: Any) -> str:
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-# CSV files hold exactly one spelling of each value, so their rows are taken apart strictly.
-
-
-def read_csv(data: bytes) -> list[list[str]]:
-    """Rows of cells; texts in quotes are prefixed with an apostrophe here, so that they differ from numbers."""
-    text = data.decode("utf-8")
-    cell = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
-    rows = []
-    position, line = 0, re.compile(rf"({cell}(?:,{cell})*)(\r\n|\n)")
-    while position < len(text):
-        found = line.match(text, position)
-        if not found:
-            raise Malformed(f"row {len(rows) + 1} is not written as CSV")
-        cells = re.findall(rf"(?:^|,)({cell})", found[1])
-        rows.append(["'" + c[1:-1].replace('""', '"') if c.startswith('"') else c for c in cells])
-        position = found.end()
-    return rows
-
-
-# Parquet: required columns, plain, gzip or not compressed, data pages of version 1. The footer is Thrift, compact.
+        return json.loads(data.decode("utf-8"), object_pairs_hook=once)
+    except (RecursionError, ValueError) as error:
+        raise Malformed(f"{name} is no JSON, or too deep: {str(error)[:80]}") from None
 
 
 class Thrift:
-    """The compact protocol: a value of each type that a footer or a page header has."""
+    """The compact protocol, in which Parquet writes its footer and the headers of pages."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self.data, self.place = data, place
@@ -113,8 +71,7 @@ class Thrift:
         raise Malformed("a number without end in Parquet")
 
     def value(self, kind: int, depth: int = 0) -> Any:
-        if depth > 20 or not 0 < kind < 13:
-            raise Malformed("Parquet of a form that is not read")
+        fail_if(depth > 20 or not 0 < kind < 13, "Parquet of a form that is not read")
         if kind in (1, 2):
             return kind == 1
         if kind in (4, 5, 6):
@@ -126,8 +83,7 @@ class Thrift:
             return self.struct(depth + 1)
         head = self.take(1)[0]
         size = self.varint() if head >> 4 == 15 else head >> 4
-        if size > len(self.data) or head & 15 in (1, 2):
-            raise Malformed("a list in Parquet that is not read")
+        fail_if(size > len(self.data) or head & 15 in (1, 2), "a list in Parquet that is not read")
         return [self.value(head & 15, depth + 1) for _ in range(size)]
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
@@ -139,19 +95,9 @@ class Thrift:
         return found
 
 
-def read_parquet(data: bytes, name: str) -> dict[str, list[Any]]:
-    """The columns of a file."""
-    try:
-        return parquet(data)
-    except (IndexError, KeyError, TypeError, struct.error, zlib.error, UnicodeDecodeError):
-        raise Malformed(f"{name} is no Parquet file that can be read") from None
-    except (Malformed, Unsupported) as error:
-        raise type(error)(f"{name}: {error}") from None
-
-
-def parquet(data: bytes) -> dict[str, list[Any]]:
-    if data[:4] != b"PAR1" or data[-4:] != b"PAR1":
-        raise Malformed("no Parquet file")
+def read_parquet(data: bytes) -> dict[str, list[Any]]:
+    """The columns of a file that needs no more than required columns, plain pages of version 1, and gzip."""
+    fail_if(data[:4] != b"PAR1" or data[-4:] != b"PAR1", "no Parquet file")
     footer = Thrift(data, len(data) - 8 - int.from_bytes(data[-8:-4], "little")).struct()
     schema, groups = footer[2][1:], footer[4]
     columns: dict[str, list[Any]] = {column[4].decode(): [] for column in schema}
@@ -161,89 +107,71 @@ def parquet(data: bytes) -> dict[str, list[Any]]:
         for found, chunk in zip(columns.values(), group[1], strict=True):
             about, end = chunk[3], len(found) + group[3]
             place = about[9]
-            if about[4] not in (0, 2):
-                raise Unsupported(f"could not read: {'zstd' if about[4] == 6 else 'compression'}")
+            leave_if(about[4] not in (0, 2), f"could not read: {'zstd' if about[4] == 6 else 'compression'}")
             while len(found) < end:
                 pages = Thrift(data, place)
                 head = pages.struct()
                 count, full, place = head[5][1], head[2], pages.place + head[3]
-                if head[1] != 0 or head[5][2] != 0:
-                    raise Unsupported("could not read: pages or encodings other than plain")
+                leave_if(head[1] != 0 or head[5][2] != 0, "could not read: pages or encodings other than plain")
                 if not 0 < count <= min(end, footer[3]) - len(found) or not 0 <= full <= 4096 * count:
                     raise Malformed("a page of more values than there are rows, or of absurd length")
                 body = data[pages.place : place]
                 body = zlib.decompressobj(31).decompress(body, full + 1) if about[4] else body
-                if len(body) != full:
-                    raise Malformed("a page that unfolds to another size")
+                fail_if(len(body) != full, "a page that unfolds to another size")
                 found += plain(body, about[1], count)
-    if any(len(found) != footer[3] for found in columns.values()):
-        raise Malformed("columns of different lengths")
+    fail_if({len(found) for found in columns.values()} != {footer[3]}, "columns of other lengths than stated")
     return columns
 
 
 def plain(body: bytes, kind: int, count: int) -> list[Any]:
-    """Values in the plain encoding: booleans, 32 and 64 bit numbers, doubles and texts."""
-    if kind in (1, 2, 5):
-        return list(struct.unpack(f"<{count}{'?iq??d'[kind]}", body))
+    if kind == 1:  # days since 1970
+        return [date.fromordinal(719163 + day).isoformat() for day in struct.unpack(f"<{count}i", body)]
+    if kind in (2, 5):
+        return list(struct.unpack(f"<{count}{'q' if kind == 2 else 'd'}", body))
     if kind == 0 and len(body) == (count + 7) // 8:
         return [bool(body[i >> 3] >> (i & 7) & 1) for i in range(count)]
-    if kind != 6:
-        raise Unsupported("could not read: a type of column")
+    leave_if(kind != 6, "could not read: a type of column")
     found, place = [], 0
     for _ in range(count):
         (size,) = struct.unpack_from("<I", body, place)
-        if place + 4 + size > len(body):
-            raise Malformed("a text beyond its page")
         found.append(body[place + 4 : place + 4 + size].decode("utf-8"))
         place += 4 + size
     return found
 
 
-# Ed25519, RFC 8032. Points are (x : y : z : t) with x y = z t.
-
+# Ed25519, RFC 8032
 P = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
-Point = tuple[int, int, int, int]
 
 
-def add(one: Point, other: Point) -> Point:
-    a, b = (one[1] - one[0]) * (other[1] - other[0]) % P, (one[1] + one[0]) * (other[1] + other[0]) % P
-    c, d = 2 * one[3] * other[3] * D % P, 2 * one[2] * other[2] % P
-    e, f, g, h = b - a, d - c, d + c, b + a
-    return e * f % P, g * h % P, f * g % P, e * h % P
+def add(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    (a, b), (c, d) = one, other
+    e = D * a * b * c * d
+    return (a * d + b * c) * pow(1 + e, -1, P) % P, (b * d + a * c) * pow(1 - e, -1, P) % P
 
 
-def times(scalar: int, point: Point) -> Point:
-    total: Point = (0, 1, 1, 0)
+def times(scalar: int, point: tuple[int, int]) -> tuple[int, int]:
+    total = (0, 1)
     while scalar:
-        if scalar & 1:
-            total = add(total, point)
-        point, scalar = add(point, point), scalar >> 1
+        total, point, scalar = add(total, point) if scalar & 1 else total, add(point, point), scalar >> 1
     return total
 
 
-def unpack(text: bytes) -> Point | None:
-    """The point that 32 bytes stand for, if any."""
+def unpack(text: bytes) -> tuple[int, int] | None:
     y, sign = int.from_bytes(text, "little") & ((1 << 255) - 1), text[31] >> 7
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
-    if (x * x - square) % P:
-        x = x * pow(2, (P - 1) // 4, P) % P
+    x = x if (x * x - square) % P == 0 else x * pow(2, (P - 1) // 4, P) % P
     if y >= P or (x * x - square) % P or (x == 0 and sign):
         return None
-    x = P - x if x & 1 != sign else x
-    return x, y, 1, x * y % P
+    return (P - x if x & 1 != sign else x), y
 
 
 def signed(public: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether an Ed25519 signature is of this key and message."""
-    if len(public) != 32 or len(signature) != 64:
+    base = unpack((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+    if len(public) != 32 or len(signature) != 64 or base is None:
         return False
     key, first, s = unpack(public), unpack(signature[:32]), int.from_bytes(signature[32:], "little")
-    if key is None or first is None or s >= ORDER:
-        return False
-    base = unpack((4 * pow(5, -1, P) % P).to_bytes(32, "little")) or key
     digest = int.from_bytes(hashlib.sha512(signature[:32] + public + message).digest(), "little") % ORDER
-    one, other = times(s, base), add(first, times(digest, key))
-    return (one[0] * other[2] - other[0] * one[2]) % P == 0 and (one[1] * other[2] - other[1] * one[2]) % P == 0
+    return bool(key and first and s < ORDER and times(s, base) == add(first, times(digest, key)))

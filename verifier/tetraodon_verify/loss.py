@@ -7,23 +7,20 @@ too many, the sum over terms of what each may move by itself is a bound from abo
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp, gcd, isqrt, lcm, log, prod
-from operator import sub
 from typing import Any
 
-from tetraodon_verify.policy import Condition, Malformed, Policy, Record, Rule, Unsupported, exact, read_policy
+from tetraodon_verify.policy import WRONG, Condition, Policy, Rule, Unsupported, exact, fail_if, leave_if, read_policy
 
 ABSENT = "not in the data"
 Pins = dict[str, tuple[int, int]]  # codes between which attributes stay
-
-
-class TooMany(Exception):
-    """More pairs than are tried one by one."""
+Region = tuple[dict[str, Rule], int, Pins]  # rules, how many attributes move at most, and where some stay
 
 
 @dataclass
@@ -39,33 +36,27 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Span:
-    """The condition that the code of an attribute is between two ends."""
-
-    name: str
-    low: int
-    high: int
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset({self.name})
-
-    def holds(self, record: Record) -> bool:
-        return self.low <= record[self.name] <= self.high
-
-    def segments(self, name: str) -> set[int]:
-        return {self.low, self.high + 1} if name == self.name else set()
-
-
-@dataclass(frozen=True)
 class Curve:
-    """What a record adds along an attribute: how far two codes are apart, and how far one is from no record."""
+    """What a record adds along an attribute: so much to which of so many numbers, or to these and all after them."""
 
     name: str
-    shape: str  # affine; monotone, with sizes that do not grow with codes; stationary; or any
-    move: Callable[[int, int], int]
-    size: Callable[[int], int]
-    period: int = 0  # of moves by the same number of codes; sizes are then affine
+    shape: str  # of distances: affine; monotone, with sizes that do not grow with codes; or any
+    adds: Callable[[int], list[tuple[int, int]]]
+    length: int
+    running: bool = False
+    period: int = 0  # of distances between codes as far apart; sizes are then affine
+
+    def far(self, power: int, x: int, y: int | None = None) -> int:
+        """The distance between two codes, or between one and no record, to a power."""
+        steps = Counter(dict(self.adds(x)))
+        steps.subtract(dict(self.adds(y) if y is not None else ()))
+        if not self.running:
+            return sum(abs(step) ** power for step in steps.values())
+        rows, total, height = sorted(row for row in steps if row < self.length), 0, 0
+        for row, until in pairwise([*rows, self.length]):
+            height += steps[row]
+            total += (until - row) * abs(height) ** power
+        return total
 
 
 @dataclass
@@ -82,13 +73,9 @@ class Term:
     found: dict[Any, int] = field(default_factory=dict)
 
     @property
-    def conditions(self) -> frozenset[str]:
-        return frozenset().union(*(part.names for part in self.where))
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The attributes that decide what a record adds."""
-        return self.conditions.union(self.cells, self.scalars, self.margins, [self.curve.name] if self.curve else [])
+    def names(self) -> set[str]:
+        along = {self.curve.name} if self.curve else set()
+        return along.union(self.cells, self.scalars, self.margins, *(part.names for part in self.where))
 
     def roles(self, name: str, x: int, y: int) -> tuple[Any, ...]:
         """What a change of an attribute is to this term: cell or margin, factors of both records, move and sizes."""
@@ -98,21 +85,14 @@ class Term:
             changed = 2 << list(self.margins).index(name)
         a, b = map(self.scalars[name][1], (x, y)) if name in self.scalars else (1, 1)
         if self.curve and self.curve.name == name:
-            return changed, a, b, self.curve.move(x, y) if x != y else 0, self.curve.size(x), self.curve.size(y)
+            power, far = 1 + self.square, self.curve.far
+            return changed, a, b, far(power, x, y) if x != y else 0, far(power, x), far(power, y)
         return changed, a, b, None, 1, 1
 
     def cost(self, here: bool, there: bool, roles: Iterable[tuple[Any, ...]]) -> Any:
         """How far apart two records are (the square of it for Gaussian noise), where they are counted at all."""
-        changed, a, b, move, size_x, size_y = 0, 1, 1, None, 1, 1
-        for role in roles:
-            changed, a, b, size_x, size_y = (
-                changed | role[0],
-                a * role[1],
-                b * role[2],
-                size_x * role[4],
-                size_y * role[5],
-            )
-            move = role[3] if role[3] is not None else move
+        flags, one, other, moved, size_x, size_y = zip((0, 1, 1, None, 1, 1), *roles, strict=True)
+        changed, a, b, move = sum(set(flags)), prod(one), prod(other), next((m for m in moved if m is not None), None)
         if self.margins and here and there and changed & 1:
             return 2 * self.weighed(0, True, False)
         if self.margins:
@@ -120,11 +100,10 @@ class Term:
         if here and there and not changed:
             if move is None:
                 return (a - b) ** 2 if self.square else abs(a - b)
-            if a != b:
-                raise Unsupported("weights beside running counts")
+            leave_if(a != b, "weights beside running counts")
             return move * (a * a if self.square else abs(a))
         a, b = (a * a, b * b) if self.square else (abs(a), abs(b))
-        return a * size_x * here + b * size_y * there
+        return a * prod(size_x) * here + b * prod(size_y) * there
 
     def weighed(self, changed: int, here: bool, there: bool) -> int:
         """How far weighed margins move if a record changes these attributes: a sum over how cells agree with both."""
@@ -144,6 +123,10 @@ class Term:
         return self.found[changed, here, there]
 
 
+def moving(rules: dict[str, Rule], pins: Pins) -> set[str]:
+    return {n for n, rule in rules.items() if rule.kind != "public" and (n not in pins or pins[n][0] < pins[n][1])}
+
+
 def changes(bins: Iterable[int] | None) -> list[int]:
     return [i for i, (a, b) in enumerate(pairwise(bins or ()), 1) if a != b]
 
@@ -155,13 +138,11 @@ class Component:
         self.terms, self.names, self.rules, self.pins, self.tried = terms, names, rules, pins, tried
         self.scale = lcm(*((term.weight or 1).denominator for term in terms))
         self.weights = [int((term.weight or 1) * self.scale) for term in terms]
-        self.moving = {name for name in names if moves(rules[name], pins.get(name))}
+        self.moving = moving(rules, pins) & set(names)
         self.on = {name: [term for term in terms if name in term.names] for name in names}
         self.starts = {name: self.segments(name) for name in names}
-        self.held: dict[Any, list[bool]] = {}
 
     def segments(self, name: str) -> list[int]:
-        """Where a segment of codes begins in which conditions, blocks and all but fine bins stay the same."""
         rule = self.rules[name]
         low, high = self.pins.get(name, (0, rule.attribute.size - 1))
         borders = {0, rule.attribute.values, low, high + 1, *changes(rule.blocks)}
@@ -172,23 +153,20 @@ class Component:
 
     def mode(self, name: str) -> str:
         """Which changes have to be tried: any, those at corners, the longest from each code as well, or all."""
-        static = corners = line = stationary = True
-        answered = Span(name, 0, self.rules[name].attribute.values - 1)
+        static = corners = line = True
         for term in self.on[name]:
             bins = term.cells.get(name)
             if len(changes(bins)) > 400:
-                static = corners = stationary = False
+                static = corners = False
                 line = line and bins == sorted(bins or ())
-            known = all(name not in part.names or (part == answered and term.curve) for part in term.where)
+            lost = said(name, "is not missing") if term.curve else ""
+            known = all(name not in part.names or part.text == lost for part in term.where)
             lonely = known and not self.moving & term.names - {name}
-            stationary = stationary and name not in term.conditions and bins is None
             shapes = [term.scalars[name][0]] if name in term.scalars else []
             for shape in [*shapes, *([term.curve.shape] if term.curve and term.curve.name == name else [])]:
                 static, corners = False, corners and shape == "affine"
                 line = line and lonely and shape in ("affine", "monotone")
-                stationary = stationary and lonely and shape in ("affine", "stationary")
-        found = {"static": static, "corners": corners, "line": line, "stationary": stationary, "all": True}
-        return next(mode for mode, fits in found.items() if fits)
+        return "static" if static else "corners" if corners else "line" if line else "all"
 
     def pairs(self, name: str) -> Iterator[tuple[int, int]]:
         """Steps x < y of an attribute among which is one that moves the most, whatever the others do."""
@@ -202,12 +180,12 @@ class Component:
             yield from rule.pairs
         elif mode == "all":
             if size * min(size, reach + 2) > self.tried:
-                raise TooMany
+                raise OverflowError
             for x in range(size):
                 others = (*range(x + 1, rule.furthest(x) + 1), *range(max(x, last) + 1, size))
                 yield from ((x, y) for y in others if rule.kind != "blocks" or rule.blocks[x] == rule.blocks[y])
         elif len(starts) ** 2 > 4 * self.tried or (every and (period or size) > 4 * self.tried):
-            raise TooMany
+            raise OverflowError
         else:
             parts = list(zip(starts, [*(start - 1 for start in starts[1:]), size - 1], strict=True))
             for (a, b), (c, d) in ((parts[i], part) for i in range(len(parts)) for part in parts[i:]):
@@ -216,8 +194,6 @@ class Component:
                     continue
                 if mode == "static":
                     yield (a, a + 1) if a == c else (b, c)
-                elif mode == "stationary" and not lost:
-                    yield from ((a, y) for y in range(max(a + 1, c), min(d, rule.furthest(a)) + 1))
                 else:
                     xs = {x for x in (a, b, c - 1, d - 1, c - reach, d - reach) if a <= x <= b}
                     first = a if lost or not period else max(a, c - reach)
@@ -228,15 +204,12 @@ class Component:
                                 yield x, y
 
     def points(self, name: str, alone: bool) -> Iterable[int]:
-        """Values that an attribute keeps, or (alone) has in a record that comes or goes."""
         starts, size, mode = self.starts[name], self.rules[name].attribute.size, self.mode(name)
-        sizes = alone and any(
-            term.curve.period == 0 for term in self.on[name] if term.curve and term.curve.name == name
-        )
-        if mode in ("static", "corners") or (mode in ("line", "stationary") and not sizes):
+        sizes = alone and any(term.curve.period == 0 for term in self.on[name] if term.curve)
+        if mode in ("static", "corners") or (mode == "line" and not sizes):
             return {code for start, end in zip(starts, [*starts[1:], size], strict=True) for code in (start, end - 1)}
         if size > 4 * self.tried:
-            raise TooMany
+            raise OverflowError
         return range(size)
 
     def kinds(self, name: str, alone: bool) -> list[tuple[int, int, Any, int]]:
@@ -252,35 +225,32 @@ class Component:
                     roles = tuple(term.roles(name, one, other) for term in on)
                     place = () if plain else (bisect_right(starts, one), bisect_right(starts, other))
                     found.setdefault((roles, place, x == y), (one, other, roles, int(x != y)))
-        if plain:  # of changes that alter cells only, the largest
-            sets = {key: {i for i, role in enumerate(kind[2]) if role[0]} for key, kind in found.items() if kind[3]}
-            for key in list(sets):
-                if any(key != other and sets[key] <= sets[other] for other in sets):
-                    del sets[key], found[key]
         return list(found.values())
-
-    def holds(self, codes: tuple[int, ...]) -> list[bool]:
-        key = tuple(bisect_right(self.starts[name], code) for name, code in zip(self.names, codes, strict=True))
-        if key not in self.held:
-            record = dict(zip(self.names, codes, strict=True))
-            self.held[key] = [all(part.holds(record) for part in term.where) for term in self.terms]
-        return self.held[key]
 
     def largest(self, most: int, alone: bool) -> list[Fraction]:
         """By how many attributes may move, or (alone) for a record that comes or goes: the largest loss."""
         kinds = [self.kinds(name, alone) for name in self.names]
         if prod(map(len, kinds)) * len(self.terms) > 4 * self.tried:
-            raise TooMany
+            raise OverflowError
         where: list[list[tuple[int, int]]] = []
         for term in self.terms:
             on = [(i, self.on[name]) for i, name in enumerate(self.names) if name in term.names]
             where.append([(i, next(j for j, one in enumerate(terms) if one is term)) for i, terms in on])
+        held: dict[Any, list[bool]] = {}
+
+        def holds(codes: list[int]) -> list[bool]:
+            key = tuple(bisect_right(self.starts[name], code) for name, code in zip(self.names, codes, strict=True))
+            if key not in held:
+                record = dict(zip(self.names, codes, strict=True))
+                held[key] = [all(part.holds(record) for part in term.where) for term in self.terms]
+            return held[key]
+
         best = [0] * (most + 1)
         for combined in product(*kinds):
             moved = sum(kind[3] for kind in combined)
             if moved <= most and (alone or moved):
-                here = self.holds(tuple(kind[0] for kind in combined))
-                there = here if alone else self.holds(tuple(kind[1] for kind in combined))
+                here = holds([kind[0] for kind in combined])
+                there = here if alone else holds([kind[1] for kind in combined])
                 lost = 0
                 for term, weight, places, x, y in zip(self.terms, self.weights, where, here, there, strict=True):
                     if x or y:
@@ -288,28 +258,13 @@ class Component:
                 best[moved] = max(best[moved], lost)
         return [Fraction(max(best[: moved + 1]), self.scale) for moved in range(most + 1)]
 
-    def peak(self, term: Term) -> Fraction:
-        """No less than what one record adds to a term, whichever it is."""
-        top = Fraction(term.weighed(0, True, False)) if term.margins else Fraction(1)
-        for name, (shape, scalar) in term.scalars.items():
-            top *= max(abs(scalar(code)) for code in self.ends(name, shape)) ** (2 if term.square else 1)
-        if term.curve:
-            top *= max(map(term.curve.size, self.ends(term.curve.name, term.curve.shape)))
-        return top * (term.weight or 1)
-
-    def ends(self, name: str, shape: str) -> Iterable[int]:
-        size = self.rules[name].attribute.size
-        if shape != "affine" and size > 4 * self.tried:
-            raise Unsupported("a measurement of so many values")
-        return {0, size - 1, max(0, size - 2)} if shape == "affine" else range(size)
-
     def bound(self, most: int, alone: bool) -> tuple[list[Fraction], bool]:
         """The largest loss by how many attributes may move, and whether it is exact; else the sum over terms."""
         try:
             return self.largest(most, alone), all(term.whole for term in self.terms)
-        except TooMany:
+        except OverflowError:
             if len(self.terms) == 1:
-                return [(2 - alone) * self.peak(self.terms[0]) * (m > 0 or alone) for m in range(most + 1)], False
+                raise Unsupported("a measurement with so many different values") from None
         total = [Fraction(0)] * (most + 1)
         for term in self.terms:
             names = [name for name in self.names if name in term.names]
@@ -319,31 +274,26 @@ class Component:
         return total, False
 
 
-def moves(rule: Rule, pin: tuple[int, int] | None) -> bool:
-    return rule.kind != "public" and (pin is None or pin[0] < pin[1])
-
-
-def worst(
-    terms: list[Term], rules: dict[str, Rule], most: int, presence: bool, pins: Pins, tried: int
-) -> tuple[Fraction, bool]:
-    """The largest loss over steps along these rules, of a record that comes or goes as well; whether it is exact."""
-    moving = {name for name, rule in rules.items() if moves(rule, pins.get(name))}
+def worst(terms: list[Term], policy: Policy, region: Region) -> tuple[Fraction, bool]:
+    """The largest loss over steps of a region, of a record that comes or goes as well; whether it is exact."""
+    rules, most, pins = region
+    apart = moving(rules, pins)
     parts: list[tuple[list[Term], set[str]]] = []
     for term in terms:  # an attribute that stays, and only says in which cell a record is, joins nothing
-        thin = replace(term, cells={name: bins for name, bins in term.cells.items() if name in moving})
+        thin = replace(term, cells={name: bins for name, bins in term.cells.items() if name in apart})
         joined = [part for part in parts if part[1] & thin.names]
         parts = [part for part in parts if part not in joined]
         parts.append(([thin, *(t for part in joined for t in part[0])], set(thin.names).union(*(p[1] for p in joined))))
     table, records, sure, there = [Fraction(0)], Fraction(0), True, True
     for part, names in parts:
-        component = Component(part, sorted(names), rules, pins, tried)
+        component = Component(part, sorted(names), rules, pins, policy.tried)
         by_moved, exactly = component.bound(min(most, len(names)), False)
         longer = [Fraction(0)] * min(most + 1, len(table) + len(names))
         for i, before in enumerate(table):
             for moved, lost in enumerate(by_moved[: len(longer) - i]):
                 longer[i + moved] = max(longer[i + moved], before + lost)
         table, sure = longer, sure and exactly
-        if presence:
+        if policy.presence:
             found, exactly = component.bound(0, True)
             records, there = records + found[0], there and exactly
     return max(*table, records), sure and there
@@ -359,18 +309,16 @@ class Item:
         asked: list[Any] = []
         for key in [*keys, *(["weight", "total", "mean"] if "weight" in item else [])]:
             asked += [item[key]] if isinstance(item.get(key), str) else list(item.get(key, []))
-        lost = [self.attributes[name] for name in dict.fromkeys(asked) if self.attributes[name].missing]
-        self.where += [Span(one.name, 0, one.values - 1) for one in lost]
+        lost = [name for name in dict.fromkeys(asked) if self.attributes[name].missing]
+        self.where += [Condition(said(name, "is not missing"), self.attributes) for name in lost]
         self.parts: dict[str, list[tuple[int, int, int]]] = {}
 
     def segments(self, name: str) -> list[tuple[int, int, int]]:
-        """Segments of codes that the item's records can have: first, last, and place of the first among all of them."""
         if name not in self.parts:
             attribute = self.attributes[name]
             names = sorted({name}.union(*(part.names for part in self.where)))
             cuts = {n: sorted({0}.union(*(part.segments(n) for part in self.where))) for n in names}
-            if prod(map(len, cuts.values())) > 100_000:
-                raise Unsupported("a condition of so many parts")
+            leave_if(prod(map(len, cuts.values())) > self.policy.tried, "a condition of so many parts")
             records = (dict(zip(names, codes, strict=True)) for codes in product(*cuts.values()))
             possible = {record[name] for record in records if all(part.holds(record) for part in self.where)}
             ends = dict(zip(cuts[name], [*(cut - 1 for cut in cuts[name][1:]), attribute.size - 1], strict=True))
@@ -394,16 +342,14 @@ class Item:
         cells: dict[str, list[int] | None] = {}
         for axis in axes:
             name, bins = axis["attribute"], axis.get("bins")
-            if name in cells or (bins is not None and len(bins) != self.count(name)):
-                raise Malformed(f"bins of {name} are not one for each of {self.count(name)} values")
+            fail_if(name in cells or (bins is not None and len(bins) != self.count(name)), f"bins of {name}")
             cells[name] = bins and [bins[self.place(name, code)] for code in range(self.attributes[name].size)]
         return cells
 
     def value(self, name: str, unit: Any, middle: bool) -> tuple[str, Callable[[int], Any]]:
         """A number of an attribute in units, or its distance from the middle; 0 where it is missing."""
         attribute = self.attributes[name]
-        if attribute.kind not in ("integer", "real", "boolean"):
-            raise Unsupported(f"sums of {attribute.kind} values")
+        leave_if(attribute.kind not in ("integer", "real", "boolean"), f"sums of {attribute.kind} values")
         low, step = attribute.low / unit, attribute.step / unit
         if middle:
             codes = [code for part in self.segments(name) for code in part[:2] if code < attribute.values]
@@ -411,25 +357,16 @@ class Item:
         whole = (int(low), int(step)) if low.denominator == step.denominator == 1 else (low, step)
         return "affine", lambda code: 0 if code == attribute.values else whole[0] + whole[1] * code
 
-    def unit(self, name: str) -> Fraction:
-        """The largest number of which all values of an attribute are multiples."""
-        low, step = self.attributes[name].low, self.attributes[name].step
-        common = lcm(low.denominator, step.denominator)
-        return Fraction(gcd(int(low * common), int(step * common)), common)
-
     def terms(self, measured: dict[str, Any]) -> list[Term]:
-        """A measurement as terms: what it is, or what stands in for it."""
         noise, counts = measured["noise"], measured["counts"]
         kind, name = counts["kind"], counts.get("attribute")
-        square = noise is not None and noise["law"] == "discrete gaussian"
-        if noise is not None and noise["law"] not in ("discrete gaussian", "discrete laplace"):
-            raise Unsupported(f"noise of the law {noise['law']}")
+        law = "discrete laplace" if noise is None else noise["law"]
+        square = law == "discrete gaussian"
+        leave_if(law not in ("discrete gaussian", "discrete laplace"), f"noise of the law {law}")
         scale = Fraction(1) if noise is None else exact(noise["sigma" if square else "scale"])
-        if scale <= 0:
-            raise Malformed("noise of no positive scale")
+        fail_if(scale <= 0, "noise of no positive scale")
 
         def term(wider: Any = 1, **parts: Any) -> Term:
-            """A term with noise of so many times the scale, in the cells of `by` and of those that are given."""
             weight = None if noise is None else 1 / (2 * (scale * wider) ** 2 if square else scale * wider)
             where = [*self.where, *parts.pop("where", [])]
             return Term(weight, square, self.split(measured["by"]) | parts.pop("cells", {}), where=where, **parts)
@@ -437,7 +374,7 @@ class Item:
         if kind == "records":
             return [term()]
         if kind == "answerers":
-            return [term(where=[Span(name, 0, self.attributes[name].values - 1)])]
+            return [term(where=[Condition(said(name, "is not missing"), self.attributes)])]
         if kind == "sum":
             names = [(name, exact(counts["unit"])), *([(counts["times"], 1)] if "times" in counts else [])]
             middle = counts.get("from") == "middle"
@@ -447,41 +384,33 @@ class Item:
             return [term(scalars={name: ("any", lambda code: number(code) ** 2 / unit)})]
         if kind == "asked":
             return self.asked(term)
-        if kind == "running":
-            return [term(curve=self.running(name, counts["rows"]))]
-        if kind in ("smooth bins", "smooth running"):
-            return [term(curve=self.smooth(name, counts["width"], kind == "smooth running", square))]
-        if kind in ("weighted sums", "smooth sums", "running sums"):
-            return [term(curve=self.weighted(kind, counts, square))]
+        if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
+            return [term(curve=self.curve(counts, square))]
         if kind == "weighed margins":
             return [term(margins={one: self.count(one) for one in counts["attributes"]}, times=counts["times"])]
-        if kind == "beyond":
-            return [term(curve=beyond(name, counts["parents"]))]
         if kind == "ranks":
             gap = min(b - a for a, b in pairwise([Fraction(0), *map(exact, counts["shares"]), Fraction(1)]))
             total = [term(1 / (2 - 4 * gap), whole=False)] if gap < Fraction(1, 2) else []
             return [term(Fraction(1, 2), cells={name: None}, whole=False), *total]
         if kind == "divided":
             return self.divided(term, counts["attributes"])
-        if kind == "flows":
-            found = [Term(None, square)]
-            for name, border in zip(counts["attributes"], counts["borders"], strict=True):
-                curve, width = self.running(name, self.count(name) - 1), border["width"]
-                found.append(term(exact(border["steps"]), curve=curve, whole=not square and not width))
-                found += [term(exact(border["smooth"]) / width, curve=curve, whole=False)] if width else []
-            return found
         raise Unsupported(f"measurements of the kind {kind}")
 
     def asked(self, term: Callable[..., Term]) -> list[Term]:
-        item, weight = self.item, self.item.get("weight")
-        scalars = {weight: self.value(weight, self.unit(weight), False)} if weight else {}
+        item, scalars = self.item, {}
+        if "weight" in item:  # in units of which all its values are multiples
+            low, step = self.attributes[item["weight"]].low, self.attributes[item["weight"]].step
+            common = lcm(low.denominator, step.denominator)
+            unit = Fraction(gcd(int(low * common), int(step * common)), common)
+            scalars = {item["weight"]: self.value(item["weight"], unit, False)}
         for kind in {"count", "proportion"} & set(item):
             part = [] if item[kind] == "all" else [Condition(item[kind], self.attributes)]
             return [term(scalars=scalars, where=part)]
         if isinstance(item.get("ranges"), dict):
             [(name, ranges)] = item["ranges"].items()
-            ends = [[self.attributes[name].code(end) for end in one["range"]] for one in ranges]
-            return [term(scalars=scalars, where=[Span(name, low, high)]) for low, high in ends]
+            ends = [[str(end).replace("'", "''") for end in one["range"]] for one in ranges]
+            texts = [said(name, f"between '{low}' and '{high}'") for low, high in ends]
+            return [term(scalars=scalars, where=[Condition(text, self.attributes)]) for text in texts]
         raise Unsupported("an item's own question of this kind")
 
     def divided(self, term: Callable[..., Term], names: list[str]) -> list[Term]:
@@ -489,279 +418,150 @@ class Item:
         widths, factor = [1], 8 if len(names) == 1 else 4
         while 2 * factor * widths[0] < max(map(self.count, names)):
             widths.insert(0, widths[0] * factor)
-        found = []
+        found, often = [], 1 + (len(widths) - 1) * len(names)
         for i, width in enumerate(widths):
-            codes = {name: range(self.attributes[name].size) for name in names}
-            parts = {n: [self.place(n, code) // width for code in codes[n]] if width > 1 else None for n in names}
-            found.append(term(Fraction(1 + (len(widths) - 1) * len(names), len(names) if i else 1), cells=parts))
+            parts = {n: [self.place(n, x) // width for x in range(self.attributes[n].size)] for n in names}
+            cells: Any = parts if width > 1 else dict.fromkeys(names)
+            found.append(term(Fraction(often, len(names) if i else 1), cells=cells))
         return found
 
-    def running(self, name: str, rows: int) -> Curve:
-        missing = self.attributes[name].values
-        parts = [part for part in self.segments(name) if part[0] < missing]
-        affine = len(parts) == 1 and rows >= parts[0][1] - parts[0][0]
+    def curve(self, counts: dict[str, Any], square: bool) -> Curve:
+        kind, name, width = counts["kind"], counts["attribute"], counts.get("width", 1)
+        last = self.count(name) - 1
+        if kind == "weighted sums":
+            single, *rows = ([int(one) for one in row.split()] for row in (counts["single"], *counts["rows"]))
+            many = len(single) != last + 1 or len(single) ** 2 * len(rows) > 25 * self.policy.tried
+            leave_if(many, f"weighted sums of {len(single)} values")
+            columns = [[(x, one), *enumerate((row[x] for row in rows), last + 1)] for x, one in enumerate(single)]
+            return Curve(name, "any", lambda x: columns[self.place(name, x)], last + 1 + len(rows))
+        running, bins = kind != "smooth bins", -(-last // width)
+        leave_if(counts.get("rows", last) < last, "running counts of some values")
 
-        def size(code: int) -> int:
-            return 0 if code == missing else max(0, rows - self.place(name, code))
-
-        shape = "affine" if affine else "monotone"
-        return Curve(name, shape, lambda x, y: abs(size(x) - size(y)), size, int(affine))
-
-    def smooth(self, name: str, width: int, running: bool, square: bool) -> Curve:
-        """Smooth bins: code q w + r is w - r in bin q and r in the next. Their running sums move by what codes move."""
-        bins = -(-(self.count(name) - 1) // width)  # all but the last
-
-        def size(code: int) -> int:
+        def adds(code: int) -> list[tuple[int, int]]:
             q, r = divmod(self.place(name, code), width)
-            if running and square:
-                return (width - r) ** 2 * (q < bins) + max(0, bins - q - 1) * width * width
-            return width * (bins - q) - r if running else (width - r) ** 2 + r * r if square else width
+            return [(q, width - r), (q + 1, r)] if r else [(q, width)]
 
-        def move(x: int, y: int) -> int:
-            (p, a), (q, b) = sorted((divmod(self.place(name, x), width), divmod(self.place(name, y), width)))
-            if running and not square:
-                return (q - p) * width + b - a
-            if running:
-                return (b - a) ** 2 if p == q else (width - a) ** 2 + (q - p - 1) * width * width + b * b
-            near = [b - a, a - b] if p == q else [width - a, a + b - width, b]
-            steps = near if q <= p + 1 else [width - a, a, width - b, b]
-            return sum(step * step for step in steps) if square else sum(map(abs, steps))
-
-        shape = "affine" if running and not square else "any" if square and not running else "monotone"
-        return Curve(name, shape, move, size, 0 if square else 1 if running else width)
-
-    def weighted(self, kind: str, counts: dict[str, Any], square: bool) -> Curve:
-        """Sums with weights. Those of kernels move by products of the kernel with itself at some distance."""
-        name, width, place = counts["attribute"], counts.get("width", 1), self.place
-        count, kernel = self.count(name), numbers(counts.get("kernel", "1"))
-        alike = [sum(a * b for a, b in zip(kernel, kernel[lag:], strict=False)) for lag in range(len(kernel))]
-        alike += [0] * max(0, count - len(alike))
-        if kind != "weighted sums" and not square:
-            raise Unsupported(f"{kind} with Laplace noise")
-        if kind == "running sums":
-            length = [0, alike[0]]
-            for k in range(1, count):
-                length.append(2 * length[-1] - length[-2] + 2 * alike[k])
-            far = lambda x, y: length[abs(place(name, x) - place(name, y))]  # noqa: E731
-            return Curve(name, "stationary", far, lambda x: length[count - 1 - place(name, x)])
-        single, rows = numbers(counts["single"]), [numbers(row) for row in counts["rows"]]
-        if count * count * len(rows) > 100_000_000:
-            raise Unsupported(f"{kind} of {count} values")
-        columns: list[list[int]] = []
-        for x, (q, r) in enumerate(divmod(code, width) for code in range(count)):
-            times = single[x] if kind == "smooth sums" else 1
-            columns.append([times * ((width - r) * row[q] + (r and r * row[q + 1])) for row in rows])
-
-        def move(x: int, y: int) -> int:
-            x, y = place(name, x), place(name, y)
-            apart, a, b = map(sub, columns[x], columns[y]), single[x] * width, single[y] * width
-            if square:
-                return sum(step * step for step in apart) + alike[0] * (a * a + b * b) - 2 * alike[abs(x - y)] * a * b
-            return sum(map(abs, apart)) + abs(a) + abs(b)
-
-        def size(x: int) -> int:
-            x = place(name, x)
-            if square:
-                return sum(step * step for step in columns[x]) + alike[0] * (single[x] * width) ** 2
-            return sum(map(abs, columns[x])) + abs(single[x])
-
-        return Curve(name, "any", move, size)
+        steady = running and (width == 1 or not square)  # then a sum moves by what codes move
+        shape = "affine" if steady else "any" if square and not running else "monotone"
+        length = counts.get("rows", bins + (kind == "smooth bins"))
+        return Curve(name, shape, adds, length, running, 1 if steady else 0 if square else width)
 
 
-def numbers(text: str) -> list[int]:
-    if len(text) > 20_000_000:
-        raise Malformed("weights of absurd length")
-    return [int(word) for word in text.split(" ")]
+def said(name: str, what: str) -> str:
+    return '"' + name.replace('"', '""') + f'" {what}'
 
 
-def beyond(name: str, parents: list[int]) -> Curve:
-    """Counts beyond the steps of a forest: a record counts at each step on its way to the root."""
-    ways = [{code} - {parent} for code, parent in enumerate(parents)]
-    for _ in parents:
-        ways = [way | ways[parent] for way, parent in zip(ways, parents, strict=True)] if len(ways) < 2000 else ways
-    return Curve(name, "any", lambda x, y: len(ways[x] ^ ways[y]), lambda x: len(ways[x]))
+def regions(policy: Policy) -> tuple[list[Region], bool]:
+    """Steps by groups, and by boxes that make up a joint metric or, if not sure, hold more than it."""
+    boxes, sure = [dict[str, Rule]()], True
+    if policy.joint is not None:
+        names, metric, reach = policy.joint
+        every, sure = [policy.attributes[name] for name in names], metric == "linf"
+        if metric in ("l1", "l2") and len(names) == 2 and reach <= 150 * every[0].step:
+            one, other, sure, power = *every, True, int(metric[1])
+            boxes = []
+            for a in range(int(reach / one.step) + 1):
+                left = int((reach**power - (a * one.step) ** power) / other.step**power)
+                ends = [(one, a), (other, left if power == 1 else isqrt(left))]
+                boxes.append({at.name: Rule(at, "within" if k else "public", Fraction(k)) for at, k in ends})
+        else:  # far along each, which is all that one box can say
+            boxes = [{one.name: Rule(one, "within", Fraction(reach // one.step)) for one in every}]
+            boxes = boxes if metric in ("l1", "l2", "linf") else [{one.name: Rule(one, "everything") for one in every}]
+    groups: list[Region] = [(r, most, {by: (code, code)}) for by, code, r, most in policy.groups if r is not None]
+    groups = groups if policy.groups else [(policy.rules, policy.at_most, {})]
+    return [(rules | box, most, pins) for rules, most, pins in groups for box in boxes], sure
 
 
-def boxes(policy: Policy) -> tuple[list[dict[str, Rule]], bool]:
-    """Boxes whose steps together are those of a joint metric or, if not sure, more than these."""
-    if policy.joint is None:
-        return [{}], True
-    names, metric, reach = policy.joint
-    attributes = [policy.attributes[name] for name in names]
-    if metric not in ("l1", "l2", "linf") or (metric != "linf" and len(names) > 2):
-        return [{one.name: Rule(one, "everything") for one in attributes}], False
-    if metric == "linf" or len(names) == 1:
-        return [{one.name: Rule(one, "within", Fraction(reach // one.step)) for one in attributes}], True
-    first, second = attributes
-    corners: list[tuple[int, int]] = []
-    for a in range(min(int(reach / first.step), first.values - 1, 100_000), -1, -1):
-        left = reach - a * first.step if metric == "l1" else reach**2 - (a * first.step) ** 2
-        b = min(second.values - 1, int(left / second.step) if metric == "l1" else isqrt(int(left / second.step**2)))
-        if not corners or b > corners[-1][1]:
-            corners.append((a, b))
-    every = len(corners) // 150 + 1  # of many corners, boxes that hold several
-    kept = [(corners[i][0], corners[i : i + every][-1][1]) for i in range(0, len(corners), every)]
-    rule = lambda one, k: Rule(one, "within" if k else "public", Fraction(k))  # noqa: E731
-    sides = [map(rule, attributes, box) for box in kept]
-    return [dict(zip(names, side, strict=True)) for side in sides], every == 1
-
-
-def is_step(policy: Policy, x: Record | None, y: Record | None) -> bool:
-    """Whether two records are one step apart."""
-    one = x or y or {}
-    rules, most = policy.rules, policy.at_most
-    for by, code, own, often in policy.groups:
-        if one[by] == code:
-            rules, most = own or {}, often
+def is_step(policy: Policy, x: dict[str, int] | None, y: dict[str, int] | None) -> bool:
+    """Whether two records, either of which may be absent, are one step apart."""
+    one, (found, sure) = x or y or {}, regions(policy)
+    leave_if(not sure, "pairs under a metric of so many steps")
+    found = [region for region in found if all(a <= one[name] <= b for name, (a, b) in region[2].items())]
     if x is None or y is None:
-        return policy.presence and bool(one) and bool(rules)
+        return policy.presence and bool(one and found)
     moved = [name for name in x if x[name] != y[name]]
-    squares, sure = boxes(policy)
-    if not sure:
-        raise Unsupported("pairs under a metric of so many steps")
-    boxed = (
-        [rules[name].edge(x[name], y[name]) for name in moved] for rules in (rules | box for box in squares) if rules
-    )
-    return 0 < len(moved) <= most and any(map(all, boxed))
+    steps = ([rules[name].edge(x[name], y[name]) for name in moved] for rules, most, _ in found if len(moved) <= most)
+    return bool(moved) and any(map(all, steps))
 
 
-def steps(terms: list[Term], policy: Policy, tried: int) -> tuple[Fraction, bool]:
-    """The largest loss over all steps of a policy: over its groups, and over the boxes of a joint metric."""
-    groups: list[tuple[dict[str, Rule], int, Pins]] = []
-    for by, code, rules, most in policy.groups:
-        seen = any(one[:2] == (rules, most) for one in groups)
-        if rules is not None and not (seen and all(by not in replace(term, cells={}).names for term in terms)):
-            groups.append((rules, most, {by: (code, code)}))
-    if not policy.groups:
-        groups = [(policy.rules, policy.at_most, {})]
-    squares, sure = boxes(policy)
-    best = Fraction(0)
-    for rules, most, pins in groups:
-        for box in squares:
-            lost, attained = worst(terms, rules | box, most, policy.presence, pins, tried)
+def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction, bool]:
+    """The largest loss over steps and whether it is exact; where a table is known, a bound over neighbours."""
+    if policy.document.get("known"):
+        # Neighbours differ along a cycle of moves through classes of values, each passed once: in a class one record
+        # leaves and one arrives. So they lose at most the sum over classes of what any change inside a class moves.
+        fact, alike = policy.document["known"][0], policy.alike()
+        other = policy.groups or policy.joint or len(policy.document["known"]) > 1 or "marginal" not in fact
+        leave_if(other, "known figures of this kind, or beside groups or metrics")
+        sides = []
+        for one in (policy.attributes[name] for name in fact["marginal"]):
+            groups = fact.get("bins", {}).get(one.name)
+            codes = [sorted(map(one.code, g)) for g in groups] if groups else [[code] for code in range(one.values)]
+            sides.append([(one.name, (group[0], group[-1])) for group in codes])
+        leave_if(prod(map(len, sides)) > 5000, "known tables of more than 5,000 cells")
+        kept, names = [dict(cell) for cell in product(*sides)], set(fact["marginal"])
+        if policy.presence or any(policy.rules[name].kind != "public" for name in names):
+            alike.presence = False  # whoever is absent is in a class of their own
+            each = [worst(terms, alike, (alike.rules, alike.at_most, box))[0] for box in kept]
+            apart = all(name in term.cells and term.cells[name] is None for term in terms for name in names)
+            return sum(each, Fraction(0)) * (1 if apart or not gaussian else sum(map(bool, each))), False
+    found, sure = regions(policy)
+    seen, best = list[Any](), Fraction(0)
+    for rules, most, pins in found:
+        if [rules, most] not in seen or any(name in replace(term, cells={}).names for term in terms for name in pins):
+            seen.append([rules, most])
+            lost, attained = worst(terms, policy, (rules, most, pins))
             best, sure = max(best, lost), sure and attained
     return best, sure
 
 
-def classes(policy: Policy) -> list[Pins]:
-    """The classes of values that one known table, or one known count about one attribute, does not tell apart."""
-    [fact] = policy.document["known"] if len(policy.document["known"]) == 1 else [{}]
-    sides: list[list[Pins]] = []
-    if "marginal" in fact:
-        for attribute in (policy.attributes[name] for name in fact["marginal"]):
-            groups = fact.get("bins", {}).get(attribute.name) or [
-                [attribute.value(code)] for code in range(attribute.values)
-            ]
-            codes = [sorted(map(attribute.code, group)) for group in groups]
-            if attribute.words and any(group[-1] - group[0] >= len(group) for group in codes):
-                raise Unsupported("known counts of values that are no neighbours")
-            sides.append([{attribute.name: (group[0], group[-1])} for group in codes])
-    elif "count" in fact and not {"at most", "at least"} & set(fact):
-        condition = Condition(fact["count"], policy.attributes)
-        [name] = condition.names
-        cuts = [0, *sorted(condition.segments(name)), policy.attributes[name].size]
-        spans = [(a, b - 1) for a, b in pairwise(cuts)]
-        held = [span for span in spans if condition.holds({name: span[0]})]
-        rest = [span for span in spans if span not in held]
-        sides.append([{name: (part[0][0], part[-1][1])} for part in (held, rest) if part])
-    if not sides or prod(map(len, sides)) > 5000:
-        raise Unsupported("known figures of this kind")
-    return [{name: ends for one in way for name, ends in one.items()} for way in product(*sides)]
-
-
-def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any, tried: int = 400_000) -> Loss:
+def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any) -> Loss:
     """The loss of measurements: epsilon or, with Gaussian noise, rho."""
-    people = sum((person(item, one) for item, all_ in measured for one in all_ if is_person(one)), Fraction(0))
-    terms = [term for item, all_ in measured for one in all_ if not is_person(one) for term in item.terms(one)]
+    terms = [term for item, all_ in measured for one in all_ for term in item.terms(one)]
     noisy, free = [term for term in terms if term.weight], [term for term in terms if term.weight is None]
     gaussian = any(term.square for term in noisy)
-    if gaussian and (people or not all(term.square for term in noisy)):
-        raise Unsupported("Laplace and Gaussian noise in one release")
+    leave_if(gaussian and not all(term.square for term in noisy), "Laplace and Gaussian noise in one release")
     factor, seen = Fraction(policy.rows), policy
     for attacker in policy.document.get("attackers", []):
         if attacker != "independent":
-            if set(attacker) != {"groups", "at most"}:
-                raise Unsupported(f"attackers with {min(set(attacker) - {'at most'})}")
+            other = set(attacker) != {"groups", "at most"} or policy.document.get("known")
+            leave_if(other, f"attackers with {', '.join(attacker)}, or beside known figures")
             secret = policy.presence or any(rule.kind != "public" for rule in policy.rules.values())
             factor, seen = exact(attacker["at most"]), policy.alike() if secret else policy
-
-    def largest(terms: list[Term]) -> tuple[Fraction, bool]:
-        """Over steps or, where figures are known, the sum over classes of the most that one record moves in each.
-
-        Neighbours then differ along a cycle through classes, each once: in a class one record leaves and one arrives.
-        """
-        if not policy.document.get("known"):
-            return steps(terms, seen, tried)
-        kept, alike = classes(policy), policy.alike()
-        names = {name for box in kept for name in box}
-        if policy.groups or policy.joint or factor != 1:
-            raise Unsupported("known figures beside groups, metrics or several rows")
-        if not policy.presence and all(policy.rules[name].kind == "public" for name in names):
-            return steps(terms, policy, tried)
-        each = [worst(terms, alike.rules, alike.at_most, policy.presence, box, tried)[0] for box in kept]
-        apart = all(name in term.cells and term.cells[name] is None for term in terms for name in names)
-        return sum(each, Fraction(0)) * (len(each) if gaussian and not apart else 1), False
-
-    upper, attained = largest(noisy)
     for term in free:
-        moved, sure = largest([replace(term, weight=Fraction(1))])
-        if moved and not sure:
-            raise Unsupported("an exact measurement of this kind")
+        moved, sure = largest([replace(term, weight=Fraction(1))], seen, gaussian)
+        leave_if(moved and not sure, "an exact measurement of this kind")
         if moved:
             return Loss(None, gaussian=gaussian, notes=["a secret changes what is published exactly"])
+    upper, attained = largest(noisy, seen, gaussian)
     factor = factor**2 if gaussian else factor
-    loss = Loss(upper * factor + people, exact=attained and not people, gaussian=gaussian)
-    loss.lower = loss.upper if loss.exact else Fraction(0)  # type: ignore[assignment]
-    if (
-        isinstance(witness, list)
-        and len(witness) == 2
-        and all(one == ABSENT or isinstance(one, dict) for one in witness)
-    ):
+    loss = Loss(upper * factor, upper * factor if attained else Fraction(0), attained, gaussian)
+    if isinstance(witness, list) and all(isinstance(one, str | dict) for one in witness):
         x, y = (None if one == ABSENT else {n: a.code(one[n]) for n, a in policy.attributes.items()} for one in witness)
-        if not is_step(seen, x, y):
-            loss.notes.append("the stated worst pair is not one step apart")
+        loss.notes += [] if is_step(seen, x, y) else ["the stated worst pair is not one step apart"]
         loss.stated = factor * sum(apart(term, x, y) for term in noisy if term.whole)
         loss.lower = max(loss.lower, loss.stated)
     return loss
 
 
-def apart(term: Term, x: Record | None, y: Record | None) -> Fraction:
+def apart(term: Term, x: dict[str, int] | None, y: dict[str, int] | None) -> Fraction:
     """What a term loses between two records, either of which may be absent."""
     here, there = (one is not None and all(part.holds(one) for part in term.where) for one in (x, y))
     a, b = x or y or {}, y or x or {}
     return (term.weight or 0) * term.cost(here, there, [term.roles(name, a[name], b[name]) for name in term.names])
 
 
-def is_person(measured: dict[str, Any]) -> bool:
-    return measured["counts"]["kind"] in ("people", "capped sum")
-
-
-def person(item: Item, measured: dict[str, Any]) -> Fraction:
-    """The most that one person moves a measurement of people, in parts of its noise."""
-    counts, scale = measured["counts"], exact(measured["noise"]["scale"])
-    if counts["kind"] == "people":
-        return (1 if counts["rows"] == 1 else 2) / scale
-    attribute, unit = item.attributes[counts["attribute"]], item.unit(counts["attribute"])
-    return min(Fraction(counts["cap"]), item.policy.rows * attribute.number(attribute.values - 1) / unit) / scale
-
-
 def items_of(policy: Policy, plan: dict[str, Any]) -> list[tuple[Item, list[Any]]]:
     asked = {item["name"]: item for item in policy.document["release"]}
+    leave_if(plan.get("names"), "names above a threshold")
     return [(Item(asked[query["name"]], policy), query["measurements"]) for query in plan["queries"]]
 
 
 def loss(policy: dict[str, Any], plan: dict[str, Any], tried: int = 400_000) -> Loss:
-    """What a plan loses, from the two documents of release.json: epsilon or, with Gaussian noise, rho.
-
-    Raises Unsupported with the name of a feature that is not computed, and Malformed where a document is wrong. The
-    more pairs of values may be tried, the more bounds are exact.
-    """
+    """What a plan loses, from the two documents of release.json. It raises nothing but Unsupported and Malformed."""
     try:
-        if plan.get("names"):
-            raise Unsupported("names above a threshold")
-        read = read_policy(policy)
-        return price(read, items_of(read, plan), plan["certificate"].get("witness"), tried)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
+        read = read_policy(policy, tried)
+        return price(read, items_of(read, plan), plan["certificate"].get("witness"))
+    except WRONG as error:
         raise Unsupported(f"documents of this form ({type(error).__name__})") from None
 
 

@@ -10,6 +10,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 LISTED = 5_000_000  # codes of one attribute that may be listed
+WRONG = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 Record = dict[str, int]
 
 
@@ -21,12 +22,21 @@ class Malformed(Exception):
     """A document that does not have the stated form."""
 
 
+def fail_if(wrong: Any, why: str) -> None:
+    if wrong:
+        raise Malformed(why)
+
+
+def leave_if(beyond: Any, what: str) -> None:
+    if beyond:
+        raise Unsupported(what)
+
+
 def exact(value: Any) -> Fraction:
     """The number that a document states: a whole number, a decimal text or a quotient, of no absurd length."""
     text = repr(value) if isinstance(value, float) else str(value)
     found = re.fullmatch(r"(-?\d{1,2000}(?:\.\d{0,2000})?)(?:[eE]([+-]?\d{1,3}))?(?:/(\d{1,2000}))?", text, re.ASCII)
-    if isinstance(value, bool) or not found or (found[3] and not int(found[3])):
-        raise Malformed(f"no exact number: {text[:40]!r}")
+    fail_if(isinstance(value, bool) or not found or (found[3] and not int(found[3])), f"no exact number: {text[:40]!r}")
     return Fraction(found[1]) * Fraction(10) ** int(found[2] or 0) / int(found[3] or 1)
 
 
@@ -47,11 +57,9 @@ class Attribute:
         return self.values + self.missing
 
     def number(self, code: int) -> Fraction:
-        """Integers and reals as they are, days counted, the rank of a word."""
         return self.low + self.step * code
 
     def code(self, value: Any) -> int:
-        """The code of a value as documents write it."""
         if value == "missing" and self.missing:
             return self.values
         word = str(value).lower() if isinstance(value, bool) else value
@@ -65,27 +73,22 @@ class Attribute:
         raise Malformed(f"{str(value)[:40]!r} is no value of {self.name}")
 
     def value(self, code: int) -> Any:
-        """What an answer holds for a code."""
         if code == self.values or self.words:
             return "missing" if code == self.values else bool(code) if self.kind == "boolean" else self.words[code]
         number = self.number(code)
         if self.kind == "date":
-            return int(number) - date(1970, 1, 1).toordinal()
+            return date.fromordinal(int(number)).isoformat()
         return int(number) if self.kind == "integer" else float(number)
 
 
-def leaves(branches: Any) -> list[str]:
-    return [leaf for one in branches for leaf in ([one] if isinstance(one, str) else leaves(one[1]))]
-
-
 def read_attribute(entry: dict[str, Any]) -> Attribute:
+    leaves = lambda tree: [leaf for one in tree for leaf in ([one] if isinstance(one, str) else leaves(one[1]))]  # noqa: E731
     name, missing = entry["name"], entry.get("missing") == "separate"
     for kind in {"integer", "real", "date"} & set(entry):
         ends = [Fraction(date.fromisoformat(end).toordinal()) if kind == "date" else exact(end) for end in entry[kind]]
         step = exact(entry.get("step", 1))
         count = (ends[1] - ends[0]) / step + 1 if step > 0 else Fraction(0)
-        if not 1 <= count <= 10**18 or count.denominator != 1:
-            raise Malformed(f"attribute {name}: no range of values")
+        fail_if(not 1 <= count <= 10**18 or count.denominator != 1, f"attribute {name}: no range of values")
         return Attribute(name, kind, int(count), missing, ends[0], step)
     for kind in {"categories", "ordered", "tree", "boolean", "open"} & set(entry):
         fixed = {"boolean": ("false", "true"), "open": ("",)}
@@ -105,13 +108,10 @@ class Rule:
     pairs: frozenset[tuple[int, int]] = frozenset()
 
     def furthest(self, code: int) -> int:
-        """The largest code, missing values, blocks and pairs apart, that a step leads to from this one."""
+        attribute, last = self.attribute, self.attribute.values - 1
         if self.kind == "share":
-            most = (self.attribute.number(code) * (1 + self.reach) - self.attribute.low) / self.attribute.step
-            return min(self.attribute.values - 1, floor(most))
-        return min(
-            self.attribute.values - 1, code + int(self.reach) if self.kind == "within" else self.attribute.values
-        )
+            return min(last, floor((attribute.number(code) * (1 + self.reach) - attribute.low) / attribute.step))
+        return min(last, code + int(self.reach)) if self.kind == "within" else last
 
     def edge(self, x: int, y: int) -> bool:
         x, y = min(x, y), max(x, y)
@@ -141,8 +141,7 @@ def read_rule(attribute: Attribute, form: Any) -> Rule:
         between = not attribute.words and len(codes) == 2 and codes[1] < attribute.values
         for code in range(codes[0], codes[1] + 1) if between else codes:
             blocks[code] = number
-    if -1 in blocks:
-        raise Malformed(f"blocks of {attribute.name} leave a value out")
+    fail_if(-1 in blocks, f"blocks of {attribute.name} leave a value out")
     return Rule(attribute, "blocks", blocks=tuple(blocks))
 
 
@@ -158,21 +157,19 @@ class Policy:
     joint: tuple[list[str], str, Fraction] | None = None  # attributes, metric, reach
     groups: list[tuple[str, int, dict[str, Rule] | None, int]] = field(default_factory=list)
     rows: int = 1
+    tried: int = 400_000  # pairs of codes that may be tried one by one
 
     def alike(self) -> "Policy":
-        """The same domain, any two records a secret."""
         rules = {name: Rule(attribute, "everything") for name, attribute in self.attributes.items()}
-        return Policy(self.document, self.attributes, rules, len(rules), self.presence, rows=self.rows)
+        return Policy(self.document, self.attributes, rules, len(rules), self.presence, tried=self.tried)
 
 
-def read_policy(document: dict[str, Any]) -> Policy:
+def read_policy(document: dict[str, Any], tried: int = 400_000) -> Policy:
     attributes = {entry["name"]: read_attribute(entry) for entry in document["attributes"]}
     secrets, together, joint = document["secrets"], document["together"], None
-    if "table" in secrets and "table" not in attributes:
-        raise Unsupported("a share of the whole table as a secret")
+    leave_if("table" in secrets and "table" not in attributes, "a share of the whole table as a secret")
     if isinstance(together, dict) and "over" in together:
-        if "metric" not in together:
-            raise Unsupported("blocks of cells")
+        leave_if("metric" not in together, "blocks of cells")
         joint = (together["over"], together["metric"], exact(together["within"]))
 
     def rules_of(secrets: Any) -> dict[str, Rule]:
@@ -184,6 +181,7 @@ def read_policy(document: dict[str, Any]) -> Policy:
         return {"one attribute at a time": 1, "all at once": len(attributes)}[together]
 
     policy = Policy(document, attributes, rules_of(secrets), most_of(together), document["presence"] == "secret", joint)
+    policy.tried = tried
     if "groups" in document:
         by, rules = attributes[document["groups"]["by"]], document["groups"]["rules"]
         own = {by.code(value) if by.words else by.code(str(value)): rule for value, rule in rules.items()}
@@ -202,8 +200,6 @@ def read_policy(document: dict[str, Any]) -> Policy:
 
 TOKEN = r"""\d+\.?\d*(?:[eE][+-]?\d{1,3})?|'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\W\d]\w*|<>|<=|>=|!=|[-()=<>,]"""
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<>": ne, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-Said = bool | None  # None: unknown, since a value is missing
 
 
 class Condition:
@@ -212,94 +208,85 @@ class Condition:
     def __init__(self, text: str, attributes: dict[str, Attribute]) -> None:
         if len(text) > 100_000 or not re.fullmatch(rf"(?:\s*(?:{TOKEN}))*\s*", text):
             raise Unsupported(f"conditions like {text[:60]!r}")
-        self.attributes, self.tokens, self.place = attributes, re.findall(TOKEN, text), 0
+        self.text, self.attributes, self.tokens, self.place = text, attributes, re.findall(TOKEN, text), 0
         self.leaves: list[tuple[Attribute, list[Fraction]]] = []
-        self.holds_or_not = self.parse("or")
+        self.said = self.parse("or")
+        self.names = frozenset(attribute.name for attribute, _ in self.leaves)
         if self.place < len(self.tokens):
             raise Unsupported(f"conditions with {self.tokens[self.place]!r}")
-        self.names = frozenset(attribute.name for attribute, _ in self.leaves)
 
     def holds(self, record: Record) -> bool:
-        return self.holds_or_not(record) is True
+        return self.said(record) is True
 
     def segments(self, name: str) -> set[int]:
-        """Codes of the attribute at which some comparison may begin to say something else."""
         borders: set[int] = set()
         for attribute, values in self.leaves:
             if attribute.name == name:
                 places = [(value - attribute.low) / attribute.step for value in values]
-                borders.update(floor(place) + i for place in places for i in (0, 1))
-                borders.update(-floor(-place) for place in places)
-                borders.add(attribute.values)
+                borders.update({attribute.values}, *({floor(one), floor(one) + 1, -floor(-one)} for one in places))
         return {border for border in borders if 0 < border < self.attributes[name].size}
 
     def take(self, *words: str) -> str:
-        """The next token, if it is one of these."""
         token = self.tokens[self.place].lower() if self.place < len(self.tokens) else ""
         self.place += token in words
         return token if token in words else ""
 
-    def parse(self, level: str) -> Callable[[Record], Said]:
+    def need(self, word: str) -> None:
+        leave_if(not self.take(word), f"conditions without {word!r} where one is expected")
+
+    def parse(self, level: str) -> Callable[[Record], bool | None]:
+        """True, false, or None for unknown, since a value is missing."""
         if level in ("or", "and"):
-            parts = [self.parse("and" if level == "or" else "not")]
+            parts, one = [self.parse("and" if level == "or" else "not")], level == "or"
             while self.take(level):
                 parts.append(self.parse("and" if level == "or" else "not"))
-            return lambda record: joined([part(record) for part in parts], level == "or")
+
+            def joined(record: Record) -> bool | None:
+                said = [part(record) for part in parts]
+                return one if one in said else None if None in said else not one
+
+            return joined
         if self.take("not"):
-            return negated(self.parse("not"))
+            inner = self.parse("not")
+            return lambda record: None if (said := inner(record)) is None else not said
         if self.take("("):
             inner = self.parse("or")
             self.need(")")
             return inner
-        left = self.operand()
+        left, values, test = self.operand(), [Fraction(1)], eq
+        leave_if(not isinstance(left, Attribute), "conditions that do not begin with an attribute")
         if self.take("is"):
             wanted, what = not self.take("not"), self.take("null", "missing", "true", "false")
-            number = left.values if what in ("null", "missing") else int(what == "true")
-            return (
-                self.leaf(left, [Fraction(number)], lambda code, _: (code == number) is wanted)
-                if what
-                else self.need("")
-            )
+            code = left.values if what in ("null", "missing") else int(what == "true")
+            self.leaves.append((left, [Fraction(code)]))
+            return lambda record: (record[left.name] == code) is wanted
         wanted = not self.take("not")
         if self.take("between"):
-            low = self.operand()
+            values = [self.number(left, "<")]
             self.need("and")
-            ends = [self.number(left, low), self.number(left, self.operand())]
-            found = self.leaf(left, ends, lambda code, value: known(code, left, lambda: ends[0] <= value <= ends[1]))
+            values.append(self.number(left, "<"))
+            test = lambda value, _: values[0] <= value <= values[1]  # noqa: E731
         elif self.take("in"):
             self.need("(")
-            among = [self.number(left, self.operand(), "=")]
+            values = [self.number(left, "=")]
             while self.take(","):
-                among.append(self.number(left, self.operand(), "="))
+                values.append(self.number(left, "="))
             self.need(")")
-            found = self.leaf(left, among, lambda code, value: known(code, left, lambda: value in among))
+            test = lambda value, _: value in values  # noqa: E731
         elif sign := self.take(*COMPARED):
-            right = self.operand()
-            if isinstance(right, Attribute) and not isinstance(left, Attribute):
-                left, right, sign = right, left, TURNED.get(sign, sign)
-            than, test = self.number(left, right, sign), COMPARED[sign]
-            found = self.leaf(left, [than], lambda code, value: known(code, left, lambda: test(value, than)))
-        else:
-            one = self.number(left, True)
-            found = self.leaf(left, [one], lambda code, value: known(code, left, lambda: value == one))
-        return found if wanted else negated(found)
-
-    def need(self, word: str) -> Any:
-        if not self.take(word):
-            raise Unsupported(f"conditions without {word!r} where one is expected")
-
-    def leaf(
-        self, left: Any, values: list[Fraction], test: Callable[[int, Fraction], Said]
-    ) -> Callable[[Record], Said]:
-        if not isinstance(left, Attribute):
-            raise Unsupported("conditions that compare two values")
+            values, test = [self.number(left, sign)], COMPARED[sign]
+        elif left.kind != "boolean":
+            raise Unsupported("conditions with a value where a comparison is expected")
         self.leaves.append((left, values))
-        return lambda record: test(record[left.name], left.number(record[left.name]))
+
+        def said(record: Record) -> bool | None:
+            code = record[left.name]
+            return None if code == left.values else test(left.number(code), values[0]) is wanted
+
+        return said
 
     def operand(self) -> Any:
-        """An attribute, a number, a word, or a truth value."""
-        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
-        self.place += 1
+        token, self.place = "".join(self.tokens[self.place : self.place + 1]), self.place + 1
         if token == "-":
             return -self.operand()
         if token[:1].isdigit():
@@ -308,34 +295,20 @@ class Condition:
             return token[1:-1].replace("''", "'")
         if token.lower() in ("true", "false"):
             return token.lower() == "true"
-        if token.lower() == "date" and self.tokens[self.place : self.place + 1][0][:1] == "'":
+        if token.lower() == "date" and "".join(self.tokens[self.place : self.place + 1])[:1] == "'":
             return self.operand()
         name = token[1:-1].replace('""', '"') if token[:1] == '"' else token
-        alike = [known for known in self.attributes if known.lower() == name.lower()]
-        if name not in self.attributes and len(alike) != 1:
-            raise Unsupported(f"conditions with {token!r}")
-        return self.attributes[name if name in self.attributes else alike[0]]
+        alike = [one for one in self.attributes if one.lower() == name.lower()]
+        alike = [name] if name in alike else alike
+        leave_if(len(alike) != 1, f"conditions with {token!r}")
+        return self.attributes[alike[0]]
 
-    def number(self, attribute: Any, value: Any, sign: str = "<") -> Fraction:
-        """A value beside an attribute as a number: that of a day, the rank of a word."""
-        if not isinstance(attribute, Attribute) or isinstance(value, Attribute):
-            raise Unsupported("conditions that compare two attributes, or compute")
-        if isinstance(value, bool) is not (attribute.kind == "boolean"):
+    def number(self, attribute: Attribute, sign: str) -> Fraction:
+        value = self.operand()
+        if isinstance(value, Attribute) or isinstance(value, bool) is not (attribute.kind == "boolean"):
             raise Unsupported("conditions that compare values of two kinds")
         if attribute.words and attribute.kind not in ("ordered", "boolean") and sign not in ("=", "<>", "!="):
             raise Unsupported(f"an order among the values of {attribute.name}")
-        if attribute.words:
-            return Fraction(attribute.code(value))
-        return Fraction(date.fromisoformat(value).toordinal()) if attribute.kind == "date" else exact(value)
-
-
-def known(code: int, attribute: Attribute, test: Callable[[], bool]) -> Said:
-    return None if code == attribute.values else test()
-
-
-def negated(test: Callable[[Record], Said]) -> Callable[[Record], Said]:
-    return lambda record: None if (said := test(record)) is None else not said
-
-
-def joined(said: list[Said], one: bool) -> Said:
-    return one if one in said else None if None in said else not one
+        if attribute.kind == "date":
+            return Fraction(date.fromisoformat(value).toordinal())
+        return Fraction(attribute.code(value)) if attribute.words else exact(value)

@@ -188,12 +188,13 @@ class EdgeNoise(Mechanism):
         if all(far):
             both = [Measurement(one, Fraction(cost)) for one, cost in zip(running, far, strict=True)]
             together = certify_measurements(policy.graph, both).epsilon > 1
-            noise = _shared(lines, sizes, [float(cost) for cost in far]) if together else [Fraction(c) for c in far]
-            first, second = (
-                FlowLine(line.size, line.steps * times, line.width, line.smooth * times)
-                for line, times in zip(lines, noise, strict=True)
-            )
-            yield Strategy(self, (LinearQuery(Flows(names, first, second)),), (total,), table)
+            apart = [] if together else [[Fraction(cost) for cost in far]]  # what is shared may be better all the same
+            for noise in (*apart, _shared(lines, sizes, [float(cost) for cost in far])):
+                first, second = (
+                    FlowLine(line.size, line.steps * times, line.width, line.smooth * times)
+                    for line, times in zip(lines, noise, strict=True)
+                )
+                yield Strategy(self, (LinearQuery(Flows(names, first, second)),), (total,), table)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
         return math.sqrt(flow_errors(at).mean())

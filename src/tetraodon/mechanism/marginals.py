@@ -1,7 +1,6 @@
-"""Several histograms together: which marginals to measure, how precisely, and how they are read.
+"""Several histograms together: how precisely to measure each table and its margins, and how they are read.
 
-A plan answers every histogram by itself. Where many of them overlap, fewer and coarser marginals can tell them all.
-What marginals say about the table is a sum of products of I and J (all ones), which have common eigenspaces, one for
+What tables say about each other is a sum of products of I and J (all ones), which have common eigenspaces, one for
 every set of attributes. So the error is a short sum, and no matrix as large as the table is ever written.
 """
 
@@ -12,27 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain, combinations
-from typing import TypeAlias
+from itertools import combinations
 
 import numpy as np
 
-from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.correlated_records import require_independent
-from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.exact.one_thread import searching
-from tetraodon.exact.rational import Number, rational
-from tetraodon.inference.consistency import EstimatedTable, agree, follow
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
-from tetraodon.noise import laplace_variance
 from tetraodon.noise.weighted_sums import weighted_reach
-from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.policy.policy import Policy
 from tetraodon.query.contribution import One
-from tetraodon.query.linear import LinearQuery, Measurement, splits
-from tetraodon.query.query import Cells, Query
+from tetraodon.query.query import Query
 from tetraodon.query.weighted_margins import WeighedMargins, multiples, outside, weigh
 
 # -- margins ----------------------------------------------------------------------------------------
@@ -153,8 +141,8 @@ def table_parts(at: Scaled) -> TableParts:
     )
 
 
-def table_errors(tables: Sequence[Scaled], asked: Sequence[TableParts] = ()) -> list[float]:
-    """The root mean squared error of the cells of each table, or of those asked about, read from all by least squares.
+def table_errors(tables: Sequence[Scaled]) -> list[float]:
+    """The root mean squared error of the cells of each table, read from all of them by least squares.
 
     Pre   they are about the same records, and split by value.
     Why   a table with variance v on each number, of which a part is multiplied by k, tells the part of the margin by
@@ -170,7 +158,7 @@ def table_errors(tables: Sequence[Scaled], asked: Sequence[TableParts] = ()) -> 
             precision[part] = precision.get(part, 0.0) + strength**2 / (variance * spread)
         for joined, scale in zip(at.strategy.noisy[1:], at.strategy.scales(at.scale)[1:], strict=True):
             sizes = {split.name: split.size(at.domain) for split in joined.by}
-            for part in {part for other in (*every, *asked) for part in other.of if part <= sizes.keys()}:
+            for part in {part for other in every for part in other.of if part <= sizes.keys()}:
                 spread = math.prod(size for name, size in sizes.items() if name not in part)
                 precision[part] = precision.get(part, 0.0) + 1 / (at.strategy.noise.variance(scale) * spread)
     return [
@@ -178,7 +166,7 @@ def table_errors(tables: Sequence[Scaled], asked: Sequence[TableParts] = ()) -> 
             sum(u / (precision[part] * spread) for part, u, spread in zip(p.of, p.unknown, p.spread, strict=True) if u)
             / p.cells
         )
-        for p in asked or every
+        for p in every
     ]
 
 
@@ -329,7 +317,7 @@ class TableSearch:
         Errors above their bounds count besides, raised to a power that is `sharp`.
         """
         errors = np.maximum(self._asked @ (1 / precise), NOWHERE)
-        logs, weights = np.log(errors) + lost, np.log([weight for weight in self.weights if weight])
+        logs, weights = np.log(errors) + lost, np.log(self.weights)
         terms, powers = [weights + logs], [1.0]
         if self.bounds:
             bounds = np.log(self.bounds)
@@ -341,11 +329,9 @@ class TableSearch:
 
     @cached_property
     def _asked(self) -> Floats:
-        """How much of the variance of each part is in the squared errors of all cells of each table that is weighed."""
+        """How much of the variance of each part is in the squared errors of all cells of each table."""
         found = [
-            {part: u / spread for part, u, spread in zip(t.of, t.unknown, t.spread, strict=True)}
-            for t, weight in zip(self.tables, self.weights, strict=True)
-            if weight
+            {part: u / spread for part, u, spread in zip(t.of, t.unknown, t.spread, strict=True)} for t in self.tables
         ]
         return np.array([[one.get(part, 0.0) for part in self._parts] for one in found])
 
@@ -406,141 +392,3 @@ def steps_together(able: Sequence[str], at_most: int, *, absent: bool) -> list[f
     sizes = [size for size in sizes if math.comb(len(able), size) <= MOST_SETS]
     found += [frozenset(some) for size in sizes for some in combinations(able, size)]
     return found or None
-
-
-# -- marginals --------------------------------------------------------------------------------------
-
-Names: TypeAlias = tuple[str, ...]
-MOST_ATTRIBUTES = 10
-LEAST = 0.003
-"""Marginals whose noise would be larger than that of the most precise one by one over this are not measured."""
-
-
-@dataclass(frozen=True, eq=False)
-class MarginalStrategy:
-    """Marginals to measure, and their certificate. Errors are root mean squared errors per answer.
-
-    `rivals` are the errors of all cells (`identity`), of the asked histograms alike (`direct`) and of what was found.
-    """
-
-    policy: Policy
-    measurements: tuple[Measurement, ...]
-    certificate: Certificate
-    expected_error: float
-    rivals: tuple[tuple[str, float], ...]
-
-    def marginal(self, measured: Sequence[Ints], names: Names) -> Floats:
-        """The counts by some attributes that fit noisy measurements, in this order, best; all marginals agree.
-
-        Why   a marginal is the sum of its parts: the least table that agrees with all that were measured.
-        """
-        tables = [
-            EstimatedTable(one.query.by, array[..., 0].astype(np.float64), _variance(one))
-            for one, array in zip(self.measurements, measured, strict=True)
-        ]
-        if not set(names) <= {name for one in self.measurements for name in one.query.names}:
-            raise QueryError("a marginal is about attributes that were not measured", fix="ask about measured ones")
-        agree(tables, self.policy.domain)
-        nothing = np.zeros([self.policy.domain[name].size for name in names])
-        found = EstimatedTable(splits(names), nothing, 1.0)
-        follow(found, tables, self.policy.domain)
-        return found.values
-
-
-def marginals(workload: Sequence[Query], policy: AnyPolicy, *, epsilon: Number | None = None) -> MarginalStrategy:
-    """The marginals with the least error that were found for several histograms together.
-
-    Post  certified at epsilon, the policy's own by default; never worse than noise on all cells, or on the asked
-          histograms alike, which is what a plan does.
-    """
-    policy = load_policy(policy)
-    price = policy.epsilon if epsilon is None else rational(epsilon, name="epsilon")
-    if price <= 0:
-        raise Refused("epsilon is not positive", fix="give a budget above zero")
-    require_independent(policy, "a choice of marginals")
-    asked = [_asked(query, policy) for query in workload]
-    names = tuple(name for name in policy.domain.names if any(name in one for one in asked))
-    if not names or len(names) > MOST_ATTRIBUTES:
-        raise Refused(f"the workload is not about 1 to {MOST_ATTRIBUTES} attributes", fix="ask about fewer at once")
-    exact = (Measurement(LinearQuery(One()), Fraction(0)),) if policy.size_is_public else ()
-    _priced({names: 1.0}, policy, price)  # refuses where nothing is a secret
-    choices = {
-        "identity": {names: 1.0},
-        "direct": dict.fromkeys(sorted({*asked}), 1.0),
-        "marginals": _best_rates(asked, names, policy),
-    }
-    priced = {word: _priced(rates, policy, price) for word, rates in choices.items()}
-    rivals = {word: _error(asked, measured, policy) for word, measured in priced.items()}
-    best = min(rivals, key=lambda word: rivals[word])
-    measured = (*priced[best], *exact)
-    certificate = certify_measurements(policy.graph, measured, rows_per_person=policy.rows_per_person)
-    if not certificate.finite or certificate.epsilon > price:
-        raise Refused("the strategy does not keep its budget", fix="report this: the kernel and the search disagree")
-    return MarginalStrategy(policy, measured, certificate, rivals[best], tuple(rivals.items()))
-
-
-def _asked(query: Query, policy: Policy) -> Names:
-    """The attributes of a histogram, in the order of the domain."""
-    table = query.table(policy.domain)
-    if not table or not isinstance(query.reading(policy.domain), Cells) or any(s.bins is not None for s in table):
-        raise QueryError(
-            "marginals are chosen for whole histograms only", fix="ask with td.queries.histogram, without bins"
-        )
-    return tuple(name for name in policy.domain.names if name in {split.name for split in table})
-
-
-def _parts(names: Names, policy: Policy) -> TableParts:
-    """The parts of a marginal; the number of records may be known."""
-    if not names:
-        return TableParts((), (frozenset(),), (1,), (1,))
-    exact, table = ((LinearQuery(One()),) if policy.size_is_public else ()), splits(names)
-    return table_parts(
-        Scaled(Strategy(MARGINS, (LinearQuery(One(), table),), exact, table), Fraction(1), policy.domain)
-    )
-
-
-def _best_rates(asked: Sequence[Names], names: Names, policy: Policy) -> dict[Names, float]:
-    """One over the noise of every marginal worth measuring, by its attributes; only ratios mean anything."""
-    inside = {part for one in asked for part in _subsets(one) if part or not policy.size_is_public} | {names}
-    sets = sorted(inside)
-    parts = [_parts(one, policy) for one in sets]
-    weights = [float(asked.count(one)) for one in sets]
-    able = [f.names for f in policy.graph.factors if f.graph.edge_count and set(f.names) & set(names)]
-    changed = combinations(able, min(policy.graph.at_most, len(able)))
-    steps: list[frozenset[str] | None] = [frozenset(chain(*some)) for some in changed if some]
-    search = TableSearch(parts, weights, [*steps, *([None] if policy.graph.absent else [])])
-    found, joined = search.laplace(joined=True)
-    rates = dict(zip(sets, found.tolist(), strict=True))
-    rates |= {tuple(name for name in policy.domain.names if name in one): rate for one, rate in joined.items()}
-    kept = {one for one, rate in rates.items() if rate > LEAST * max(rates.values())}
-    kept |= {one for one in asked if not any(set(one) < set(other) for other in kept)}
-    return {one: rate for one, rate in rates.items() if one in kept}
-
-
-def _priced(rates: dict[Names, float], policy: Policy, price: Fraction) -> tuple[Measurement, ...]:
-    queries = [(LinearQuery(One(), splits(names)), Fraction(f"{1 / rate:.4g}")) for names, rate in rates.items()]
-    unit = certify_measurements(
-        policy.graph, [Measurement(*one) for one in queries], rows_per_person=policy.rows_per_person
-    )
-    if not unit.epsilon:
-        raise Refused("nothing about this workload is a secret", fix="release the counts as they are")
-    stretch = Fraction(unit.epsilon) / price
-    return tuple(Measurement(query, scale * stretch) for query, scale in queries)
-
-
-def _error(asked: Sequence[Names], measured: Sequence[Measurement], policy: Policy) -> float:
-    """The root mean squared error of the asked histograms, read from noisy marginals by least squares."""
-    first, *_ = every = sorted(measured, key=lambda one: not one.query.by)
-    queries, weights = tuple(one.query for one in every), tuple(one.scale / first.scale for one in every)
-    together = Scaled(Strategy(MARGINS, queries, table=first.query.by, weights=weights), first.scale, policy.domain)
-    parts = [_parts(one, policy) for one in asked]
-    errors = zip(parts, table_errors([together], parts), strict=True)
-    return math.sqrt(sum(p.cells * error**2 for p, error in errors) / sum(p.cells for p in parts))
-
-
-def _variance(measurement: Measurement) -> float:
-    return laplace_variance(measurement.scale) if measurement.scale else 0.0
-
-
-def _subsets(names: Names) -> list[Names]:
-    return list(chain.from_iterable(combinations(names, size) for size in range(len(names) + 1)))

@@ -296,8 +296,12 @@ class AddedUp(Contribution):
 class AlongOne(AddedUp):
     """The same for the values of one attribute."""
 
-    name: str
-    size: int
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def size(self) -> int: ...
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from tetraodon.gate import COMPLETE, OutputFolder, Permit, ReleaseTransaction
 from tetraodon.ledger import Ledger, opened, shown_above
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.load import AnyPolicy, load_policy
+from tetraodon.query.linear import ANSWER_LIMIT
 from tetraodon.releases.codec import plan_hash
 from tetraodon.releases.counting import count, selected
 from tetraodon.releases.folder import MANIFEST, fill_folder, load_release
@@ -103,6 +104,10 @@ def _measure(
     warn: Callable[[str], None],
 ) -> tuple[Mapping[str, Measured], Mapping[str, Told]]:
     """Count, charge, draw, and keep what was drawn; for an owner, charge first."""
+    for item in plan:
+        if item.too_long:
+            what = f"the answer has more than {ANSWER_LIMIT:,} numbers"
+            raise Refused(what, fix=item.item.query.if_too_long, where=item.name)
     account = ledger.account(plan.policy.account)
     certificate = governing_certificate(plan, account)
     asked = terms(plan, certificate, account, ledger)

@@ -336,9 +336,10 @@ def running_noise(at: Scaled) -> tuple[Floats, Floats]:
     """For every running count of one line: its variance and its largest single part, as `NoiseLaw.reach` wants them."""
     fit = fit_of(at)
     if fit.size > EXACT_SIZE and isinstance(fit, SmoothFit | WeightedFit):
-        smooth = isinstance(fit, SmoothFit)
-        variance = running_variance_bounds(fit) if smooth else fit.running_variances(np.arange(fit.size))
-        variance = variance * at.above_discrete
+        if isinstance(fit, SmoothFit):
+            variance = running_variance_bounds(fit) * at.above_discrete
+        else:
+            variance = fit.running_variances(np.arange(fit.size)) * at.above_discrete
         return variance, np.sqrt(variance / 2)
     variance, largest = np.zeros(fit.size), np.zeros(fit.size)
     if at.strategy.noise == GAUSSIAN:  # which asks for variances alone
