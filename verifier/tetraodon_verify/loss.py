@@ -47,7 +47,6 @@ class Curve:
     period: int = 0  # of distances between codes as far apart; sizes are then affine
 
     def far(self, power: int, x: int, y: int | None = None) -> int:
-        """The distance between two codes, or between one and no record, to a power."""
         steps = Counter(dict(self.adds(x)))
         steps.subtract(dict(self.adds(y) if y is not None else ()))
         if not self.running:
@@ -332,7 +331,6 @@ class Item:
         return self.parts[name]
 
     def place(self, name: str, code: int) -> int:
-        """The place of a code among those that the item's records can have; 0 for others."""
         return next((place + code - start for start, end, place in self.segments(name) if start <= code <= end), 0)
 
     def count(self, name: str) -> int:

@@ -180,7 +180,8 @@ def read_policy(document: dict[str, Any], tried: int = 400_000) -> Policy:
             return int(exact(together.get("at most", len(attributes))))
         return {"one attribute at a time": 1, "all at once": len(attributes)}[together]
 
-    policy = Policy(document, attributes, rules_of(secrets), most_of(together), document["presence"] == "secret", joint)
+    presence = {"secret": True, "public": False}[document["presence"]]
+    policy = Policy(document, attributes, rules_of(secrets), most_of(together), presence, joint)
     policy.tried = tried
     if "groups" in document:
         by, rules = attributes[document["groups"]["by"]], document["groups"]["rules"]
@@ -235,7 +236,6 @@ class Condition:
         leave_if(not self.take(word), f"conditions without {word!r} where one is expected")
 
     def parse(self, level: str) -> Callable[[Record], bool | None]:
-        """True, false, or None for unknown, since a value is missing."""
         if level in ("or", "and"):
             parts, one = [self.parse("and" if level == "or" else "not")], level == "or"
             while self.take(level):
