@@ -2,8 +2,8 @@
 
 A term is one measurement: what a record adds to it is a vector in one cell. Attributes that no term looks at together
 move apart, so what a step moves is a sum over components. In a component the changes of each attribute are reduced to
-those where a sum of convex, or of monotone, moves is largest, and all combinations of these are tried. Where there are
-too many, the sum over terms of what each may move by itself is a bound from above, and `exact` is false.
+those where a sum of convex, or of monotone, moves is largest, and all combinations are tried. Where there are too many,
+the sum over terms of what each may move by itself is a bound from above, and `exact` is false.
 """
 
 from bisect import bisect_right
@@ -345,7 +345,6 @@ class Item:
         return cells
 
     def value(self, name: str, unit: Any, middle: bool) -> tuple[str, Callable[[int], Any]]:
-        """A number of an attribute in units, or its distance from the middle; 0 where it is missing."""
         attribute = self.attributes[name]
         leave_if(attribute.kind not in ("integer", "real", "boolean"), f"sums of {attribute.kind} values")
         low, step = attribute.low / unit, attribute.step / unit
@@ -385,6 +384,7 @@ class Item:
         if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
             return [term(curve=self.curve(counts, square))]
         if kind == "weighed margins":
+            leave_if(len(counts["attributes"]) > 8, "weighed margins of more than 8 attributes")
             return [term(margins={one: self.count(one) for one in counts["attributes"]}, times=counts["times"])]
         if kind == "ranks":
             gap = min(b - a for a, b in pairwise([Fraction(0), *map(exact, counts["shares"]), Fraction(1)]))
@@ -416,6 +416,7 @@ class Item:
         widths, factor = [1], 8 if len(names) == 1 else 4
         while 2 * factor * widths[0] < max(map(self.count, names)):
             widths.insert(0, widths[0] * factor)
+        leave_if(max(self.attributes[name].size for name in names) > 5_000_000, "partitions of so many values")
         found, often = [], 1 + (len(widths) - 1) * len(names)
         for i, width in enumerate(widths):
             parts = {n: [self.place(n, x) // width for x in range(self.attributes[n].size)] for n in names}
@@ -471,7 +472,6 @@ def regions(policy: Policy) -> tuple[list[Region], bool]:
 
 
 def is_step(policy: Policy, x: dict[str, int] | None, y: dict[str, int] | None) -> bool:
-    """Whether two records, either of which may be absent, are one step apart."""
     one, (found, sure) = x or y or {}, regions(policy)
     leave_if(not sure, "pairs under a metric of so many steps")
     found = [region for region in found if all(a <= one[name] <= b for name, (a, b) in region[2].items())]
@@ -490,12 +490,12 @@ def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction
         fact, alike = policy.document["known"][0], policy.alike()
         other = policy.groups or policy.joint or len(policy.document["known"]) > 1 or "marginal" not in fact
         leave_if(other, "known figures of this kind, or beside groups or metrics")
+        leave_if(prod(policy.attributes[name].values for name in fact["marginal"]) > 5000, "a known table so large")
         sides = []
         for one in (policy.attributes[name] for name in fact["marginal"]):
             groups = fact.get("bins", {}).get(one.name)
             codes = [sorted(map(one.code, g)) for g in groups] if groups else [[code] for code in range(one.values)]
             sides.append([(one.name, (group[0], group[-1])) for group in codes])
-        leave_if(prod(map(len, sides)) > 5000, "known tables of more than 5,000 cells")
         kept, names = [dict(cell) for cell in product(*sides)], set(fact["marginal"])
         if policy.presence or any(policy.rules[name].kind != "public" for name in names):
             alike.presence = False  # whoever is absent is in a class of their own
@@ -542,7 +542,6 @@ def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any) 
 
 
 def apart(term: Term, x: dict[str, int] | None, y: dict[str, int] | None) -> Fraction:
-    """What a term loses between two records, either of which may be absent."""
     here, there = (one is not None and all(part.holds(one) for part in term.where) for one in (x, y))
     a, b = x or y or {}, y or x or {}
     return (term.weight or 0) * term.cost(here, there, [term.roles(name, a[name], b[name]) for name in term.names])

@@ -33,7 +33,6 @@ def leave_if(beyond: Any, what: str) -> None:
 
 
 def exact(value: Any) -> Fraction:
-    """The number that a document states: a whole number, a decimal text or a quotient, of no absurd length."""
     text = repr(value) if isinstance(value, float) else str(value)
     found = re.fullmatch(r"(-?\d{1,2000}(?:\.\d{0,2000})?)(?:[eE]([+-]?\d{1,3}))?(?:/(\d{1,2000}))?", text, re.ASCII)
     fail_if(isinstance(value, bool) or not found or (found[3] and not int(found[3])), f"no exact number: {text[:40]!r}")
@@ -185,6 +184,7 @@ def read_policy(document: dict[str, Any], tried: int = 400_000) -> Policy:
     policy.tried = tried
     if "groups" in document:
         by, rules = attributes[document["groups"]["by"]], document["groups"]["rules"]
+        leave_if(by.values > 1000, "more than 1,000 groups")
         own = {by.code(value) if by.words else by.code(str(value)): rule for value, rule in rules.items()}
         for code in range(by.values):
             rule = own.get(code, {})
