@@ -219,7 +219,7 @@ class Component:
         plain = not any(name in replace(term, cells={}).names for term in on)
         steps = self.pairs(name) if name in self.moving and not alone else ()
         for x, y in [*((code, code) for code in self.points(name, alone)), *steps]:
-            for one, other in ((x, y),) if plain or x == y else ((x, y), (y, x)):
+            for one, other in ((x, y), (y, x))[: 1 if plain or x == y or len(self.names) == 1 else 2]:
                 if low <= x and y <= high:
                     roles = tuple(term.roles(name, one, other) for term in on)
                     place = () if plain else (bisect_right(starts, one), bisect_right(starts, other))
