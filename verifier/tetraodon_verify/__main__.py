@@ -124,7 +124,9 @@ class Check:
         if "signature.json" not in self.sizes:
             need(key is None, "unsigned")
             raise Unsupported("unsigned")
-        found = read_json(read_bytes(self.folder, "signature.json"), "signature.json")
+        data = read_bytes(self.folder, "signature.json")
+        found = read_json(data, "signature.json")
+        need(json.dumps(found, indent=1, sort_keys=True) == data.decode().rstrip("\n"), "written otherwise")
         public, signature = (base64.b64decode(found.pop(name), validate=True) for name in ("public_key", "signature"))
         finger = hashlib.sha256(public).hexdigest()
         stated = {"tetraodon_signature": 1, "signs": "release.json", "algorithm": "Ed25519", "fingerprint": finger}
@@ -156,7 +158,6 @@ class Check:
 
 
 def fingerprint(key: str) -> str:
-    """The fingerprint of a key given as a fingerprint, as Base64, as PEM, or as a file with one of these."""
     text = Path(key).read_text() if len(key) < 1000 and "\n" not in key and Path(key).is_file() else key
     if re.fullmatch("[0-9a-f]{64}", text.strip()):
         return text.strip()
@@ -169,7 +170,8 @@ def check_certificate(planned: dict[str, Any], policy: Policy, measured: list[An
     stated, found = planned["certificate"], price(policy, measured, planned["certificate"]["witness"])
     name = "rho" if found.gaussian else "epsilon"
     epsilon, lost = exact(stated["epsilon_exact"]), exact(stated[f"{name}_exact"])
-    need(stated["epsilon"] == float(epsilon) and stated[name] == float(lost), f"{name} is stated in two ways")
+    need(planned["epsilon"] == stated["epsilon"] == float(epsilon), "epsilon is stated in two ways")
+    need(stated[name] == float(lost), "rho is stated in two ways")
     need(not found.notes and found.upper is not None, "; ".join(found.notes))
     need(lost >= found.lower, f"{name} {float(lost):.6g} is stated, a pair loses {float(found.lower):.6g}")
     if lost < found.upper:
