@@ -294,12 +294,12 @@ class Planner:
     slowest_policy: str = ""
 
     def errors(self, document: Document) -> Errors | None:
-        """The expected error of every item, and its error alone; None where the policy is refused."""
+        """By what every item is compared, its error or the reach of its intervals, and the same alone; None if refused."""
         start = time.process_time()
         try:
             law = document.get("noise")
             found = td.plan({key: one for key, one in document.items() if key != "noise"}, noise=law)
-            errors: Errors | None = {one.name: (one.expected_error, one.alone_error) for one in found}
+            errors: Errors | None = {one.name: (one.compared_error, one.alone_error) for one in found}
         except td.errors.TetraodonError:
             errors = None
         taken = time.process_time() - start

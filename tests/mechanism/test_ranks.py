@@ -59,7 +59,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"median": "x", "bounds": True}, {}, "ranks"),
         ({"quantiles": "x", "bounds": True}, {"presence": "secret"}, "ranks"),
         ({"quantiles": "x", "at": DECILES, "bounds": True}, {}, "hierarchical"),
-        ({"median": "x", "bounds": True}, {"attributes": {"x": {"integer": [0, 99]}, "s": ["f", "m"]}}, "weighted"),
+        ({"median": "x", "bounds": True}, {"attributes": {"x": {"integer": [0, 99]}, "s": ["f", "m"]}}, "identity"),
         ({"median": "x", "error": 100}, {}, "hierarchical"),
         ({"median": "x"}, {"secrets": {"x": {"within": 1}, "s": "public"}}, "ordered"),
         ({"median": "x"}, {"secrets": {"x": "public", "s": "public"}}, "exact"),

@@ -100,6 +100,7 @@ class Answer:
         heads: list[tuple[str, Any]] = []
         for axis in by if quantiles or not self.query["table"] else self.query["table"]:
             attribute = item.attributes[axis["attribute"]]
+            fail_if(item.count(attribute.name) > 20_000_000, "so many rows")
             codes = [code for start, end, _ in item.segments(attribute.name) for code in range(start, end + 1)]
             heads.append((attribute.name, axis["labels"] if axis.get("bins") else map(attribute.value, codes)))
         heads += [("quantile", [float(exact(share)) for share in item.item["at"]])] if quantiles else []
@@ -152,8 +153,8 @@ def grouped(answers: list[Answer]) -> list[list[Answer]]:
 def check_least_squares(answers: list[Answer]) -> str:
     """Fit all that was measured of the same records by conjugate gradients, and compare what was published."""
     item, names = answers[0].item, sorted(set().union(*(answer.names for answer in answers)))
+    leave_if(prod(map(item.count, names)) > 20_000, "so many cells")
     codes = [[code for start, end, _ in item.segments(name) for code in range(start, end + 1)] for name in names]
-    leave_if(prod(map(len, codes)) > 20_000, "so many cells")
     cells = [dict(zip(names, one, strict=True)) for one in product(*codes)]
     cells = [record for record in cells if all(part.holds(record) for part in item.where)]
     each = [(a.item, plan, y) for a in answers for plan, y in zip(a.plans, a.numbers, strict=True)]

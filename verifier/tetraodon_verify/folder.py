@@ -6,6 +6,7 @@ import os
 import stat
 import struct
 import zlib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ def list_files(folder: Path) -> dict[str, int]:
     """The sizes of all files in a folder, by path. Links, pipes and devices are refused; nothing is opened."""
     found, waiting = dict[str, int](), [folder]
     while waiting:
-        for entry in os.scandir(waiting.pop()):
-            info, name = entry.stat(follow_symlinks=False), Path(entry.path).relative_to(folder).as_posix()
+        for path in waiting.pop().iterdir():
+            info, name = path.lstat(), path.relative_to(folder).as_posix()
             if stat.S_ISDIR(info.st_mode) and name.count("/") < 3:
-                waiting.append(Path(entry.path))
+                waiting.append(path)
             elif stat.S_ISREG(info.st_mode) and len(found) < 10_000:
                 found[name] = info.st_size
             else:
@@ -123,9 +124,10 @@ def read_parquet(data: bytes) -> dict[str, list[Any]]:
 
 
 def plain(body: bytes, kind: int, count: int) -> list[Any]:
-    """Values in the plain encoding: booleans, 32 and 64 bit numbers, doubles and texts."""
-    if kind in (1, 2, 5):
-        return list(struct.unpack(f"<{count}{'?iq??d'[kind]}", body))
+    if kind == 1:  # days since 1970
+        return [date.fromordinal(719163 + day).isoformat() for day in struct.unpack(f"<{count}i", body)]
+    if kind in (2, 5):
+        return list(struct.unpack(f"<{count}{'q' if kind == 2 else 'd'}", body))
     if kind == 0 and len(body) == (count + 7) // 8:
         return [bool(body[i >> 3] >> (i & 7) & 1) for i in range(count)]
     leave_if(kind != 6, "could not read: a type of column")

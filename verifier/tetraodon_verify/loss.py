@@ -2,8 +2,8 @@
 
 A term is one measurement: what a record adds to it is a vector in one cell. Attributes that no term looks at together
 move apart, so what a step moves is a sum over components. In a component the changes of each attribute are reduced to
-those where a sum of convex, or of monotone, moves is largest, and all combinations of these are tried. Where there are
-too many, the sum over terms of what each may move by itself is a bound from above, and `exact` is false.
+those where a sum of convex, or of monotone, moves is largest, and all combinations are tried. Where there are too many,
+the sum over terms of what each may move by itself is a bound from above, and `exact` is false.
 """
 
 from bisect import bisect_right
@@ -47,7 +47,6 @@ class Curve:
     period: int = 0  # of distances between codes as far apart; sizes are then affine
 
     def far(self, power: int, x: int, y: int | None = None) -> int:
-        """The distance between two codes, or between one and no record, to a power."""
         steps = Counter(dict(self.adds(x)))
         steps.subtract(dict(self.adds(y) if y is not None else ()))
         if not self.running:
@@ -220,7 +219,7 @@ class Component:
         plain = not any(name in replace(term, cells={}).names for term in on)
         steps = self.pairs(name) if name in self.moving and not alone else ()
         for x, y in [*((code, code) for code in self.points(name, alone)), *steps]:
-            for one, other in ((x, y),) if plain or x == y else ((x, y), (y, x)):
+            for one, other in ((x, y), (y, x))[: 1 if plain or x == y or len(self.names) == 1 else 2]:
                 if low <= x and y <= high:
                     roles = tuple(term.roles(name, one, other) for term in on)
                     place = () if plain else (bisect_right(starts, one), bisect_right(starts, other))
@@ -332,7 +331,6 @@ class Item:
         return self.parts[name]
 
     def place(self, name: str, code: int) -> int:
-        """The place of a code among those that the item's records can have; 0 for others."""
         return next((place + code - start for start, end, place in self.segments(name) if start <= code <= end), 0)
 
     def count(self, name: str) -> int:
@@ -347,7 +345,6 @@ class Item:
         return cells
 
     def value(self, name: str, unit: Any, middle: bool) -> tuple[str, Callable[[int], Any]]:
-        """A number of an attribute in units, or its distance from the middle; 0 where it is missing."""
         attribute = self.attributes[name]
         leave_if(attribute.kind not in ("integer", "real", "boolean"), f"sums of {attribute.kind} values")
         low, step = attribute.low / unit, attribute.step / unit
@@ -387,6 +384,7 @@ class Item:
         if kind in ("running", "smooth bins", "smooth running", "weighted sums"):
             return [term(curve=self.curve(counts, square))]
         if kind == "weighed margins":
+            leave_if(len(counts["attributes"]) > 8, "weighed margins of more than 8 attributes")
             return [term(margins={one: self.count(one) for one in counts["attributes"]}, times=counts["times"])]
         if kind == "ranks":
             gap = min(b - a for a, b in pairwise([Fraction(0), *map(exact, counts["shares"]), Fraction(1)]))
@@ -418,6 +416,7 @@ class Item:
         widths, factor = [1], 8 if len(names) == 1 else 4
         while 2 * factor * widths[0] < max(map(self.count, names)):
             widths.insert(0, widths[0] * factor)
+        leave_if(max(self.attributes[name].size for name in names) > 5_000_000, "partitions of so many values")
         found, often = [], 1 + (len(widths) - 1) * len(names)
         for i, width in enumerate(widths):
             parts = {n: [self.place(n, x) // width for x in range(self.attributes[n].size)] for n in names}
@@ -473,7 +472,6 @@ def regions(policy: Policy) -> tuple[list[Region], bool]:
 
 
 def is_step(policy: Policy, x: dict[str, int] | None, y: dict[str, int] | None) -> bool:
-    """Whether two records, either of which may be absent, are one step apart."""
     one, (found, sure) = x or y or {}, regions(policy)
     leave_if(not sure, "pairs under a metric of so many steps")
     found = [region for region in found if all(a <= one[name] <= b for name, (a, b) in region[2].items())]
@@ -492,12 +490,12 @@ def largest(terms: list[Term], policy: Policy, gaussian: bool) -> tuple[Fraction
         fact, alike = policy.document["known"][0], policy.alike()
         other = policy.groups or policy.joint or len(policy.document["known"]) > 1 or "marginal" not in fact
         leave_if(other, "known figures of this kind, or beside groups or metrics")
+        leave_if(prod(policy.attributes[name].values for name in fact["marginal"]) > 5000, "a known table so large")
         sides = []
         for one in (policy.attributes[name] for name in fact["marginal"]):
             groups = fact.get("bins", {}).get(one.name)
             codes = [sorted(map(one.code, g)) for g in groups] if groups else [[code] for code in range(one.values)]
             sides.append([(one.name, (group[0], group[-1])) for group in codes])
-        leave_if(prod(map(len, sides)) > 5000, "known tables of more than 5,000 cells")
         kept, names = [dict(cell) for cell in product(*sides)], set(fact["marginal"])
         if policy.presence or any(policy.rules[name].kind != "public" for name in names):
             alike.presence = False  # whoever is absent is in a class of their own
@@ -544,7 +542,6 @@ def price(policy: Policy, measured: list[tuple[Item, list[Any]]], witness: Any) 
 
 
 def apart(term: Term, x: dict[str, int] | None, y: dict[str, int] | None) -> Fraction:
-    """What a term loses between two records, either of which may be absent."""
     here, there = (one is not None and all(part.holds(one) for part in term.where) for one in (x, y))
     a, b = x or y or {}, y or x or {}
     return (term.weight or 0) * term.cost(here, there, [term.roles(name, a[name], b[name]) for name in term.names])

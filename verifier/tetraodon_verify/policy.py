@@ -33,7 +33,6 @@ def leave_if(beyond: Any, what: str) -> None:
 
 
 def exact(value: Any) -> Fraction:
-    """The number that a document states: a whole number, a decimal text or a quotient, of no absurd length."""
     text = repr(value) if isinstance(value, float) else str(value)
     found = re.fullmatch(r"(-?\d{1,2000}(?:\.\d{0,2000})?)(?:[eE]([+-]?\d{1,3}))?(?:/(\d{1,2000}))?", text, re.ASCII)
     fail_if(isinstance(value, bool) or not found or (found[3] and not int(found[3])), f"no exact number: {text[:40]!r}")
@@ -77,7 +76,7 @@ class Attribute:
             return "missing" if code == self.values else bool(code) if self.kind == "boolean" else self.words[code]
         number = self.number(code)
         if self.kind == "date":
-            return int(number) - date(1970, 1, 1).toordinal()
+            return date.fromordinal(int(number)).isoformat()
         return int(number) if self.kind == "integer" else float(number)
 
 
@@ -180,10 +179,12 @@ def read_policy(document: dict[str, Any], tried: int = 400_000) -> Policy:
             return int(exact(together.get("at most", len(attributes))))
         return {"one attribute at a time": 1, "all at once": len(attributes)}[together]
 
-    policy = Policy(document, attributes, rules_of(secrets), most_of(together), document["presence"] == "secret", joint)
+    presence = {"secret": True, "public": False}[document["presence"]]
+    policy = Policy(document, attributes, rules_of(secrets), most_of(together), presence, joint)
     policy.tried = tried
     if "groups" in document:
         by, rules = attributes[document["groups"]["by"]], document["groups"]["rules"]
+        leave_if(by.values > 1000, "more than 1,000 groups")
         own = {by.code(value) if by.words else by.code(str(value)): rule for value, rule in rules.items()}
         for code in range(by.values):
             rule = own.get(code, {})
@@ -235,7 +236,6 @@ class Condition:
         leave_if(not self.take(word), f"conditions without {word!r} where one is expected")
 
     def parse(self, level: str) -> Callable[[Record], bool | None]:
-        """True, false, or None for unknown, since a value is missing."""
         if level in ("or", "and"):
             parts, one = [self.parse("and" if level == "or" else "not")], level == "or"
             while self.take(level):

@@ -197,6 +197,11 @@ class Scaled:
             return None
         return self.mechanism.interval_reach(query, self) if self.strategy.noisy else 0.0
 
+    def compared_error(self, query: Query) -> float:
+        """What plans are compared by: the intervals that a reader of quantiles sees, or else the error."""
+        reach = self.interval_reach(query)
+        return self.expected_error(query) * self.mechanism.compared_as(self.strategy) if reach is None else reach
+
 
 @dataclass(frozen=True)
 class Mechanism(ABC):

@@ -79,8 +79,7 @@ class RankEnds:
         """
         first, last = (FAR * np.maximum(codes[..., b] - codes[..., a], 1) for a, b in ((0, 2), (-3, -1)))
         outer = np.stack([codes[..., 0] - first, codes[..., -1] + last + 1], axis=-1)
-        inner = [codes[..., ::3], codes[..., 2::3] + 1]
-        return np.sort(np.concatenate([*inner, np.clip(outer, 0, size)], axis=-1), axis=-1)
+        return np.sort(np.concatenate([codes[..., ::3], codes[..., 2::3] + 1, np.clip(outer, 0, size)], -1), axis=-1)
 
 
 @dataclass(frozen=True)
@@ -181,13 +180,9 @@ class Ranks(NotLinear):
     @classmethod
     def read(cls, document: Mapping[str, Any], domain: Domain) -> Ranks:
         attribute = domain[document["attribute"]]
-        ends = document.get("ends")
-        return cls(
-            attribute.name,
-            attribute.size,
-            tuple(stated_number(share) for share in document["shares"]),
-            ends=ends and RankEnds(stated_number(ends["away"]), stated_number(ends["noise"])),
-        )
+        shares, ends = tuple(stated_number(share) for share in document["shares"]), document.get("ends")
+        around = None if ends is None else RankEnds(stated_number(ends["away"]), stated_number(ends["noise"]))
+        return cls(attribute.name, attribute.size, shares, ends=around)
 
     def could_tell(self, numbers: Ints, scale: Fraction) -> bool:
         """Why  for one cell after another, codes of the attribute are chosen, rising."""

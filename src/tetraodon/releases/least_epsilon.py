@@ -250,7 +250,17 @@ class _Curve:
                     item.strategy.at(one, policy.domain).expected_error(item.item.query) for one in (item.scale, scale)
                 )
                 alone = item.alone_error * error / now if now else 0.0
-                moved.append(replace(item, scale=scale, expected_error=error, alone_error=alone, _certificate=None))
+                reach = item.strategy.at(scale, policy.domain).interval_reach(item.item.query)
+                moved.append(
+                    replace(
+                        item,
+                        scale=scale,
+                        expected_error=error,
+                        interval_reach=reach,
+                        alone_error=alone,
+                        _certificate=None,
+                    )
+                )
             self._known[place] = replace(self.plan, items=read_together(moved, policy.domain))
         return self._known[place]
 

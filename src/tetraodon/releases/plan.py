@@ -62,6 +62,8 @@ class PlannedItem:
     baseline_error: float
     baseline: Mechanism
     """What plain differential privacy would use."""
+    interval_reach: float | None = field(default=None, repr=False, compare=False)
+    """How far intervals of quantiles are expected to reach either way, in records; None for other questions."""
     alone_error: float = field(default=0.0, repr=False, compare=False)
     """What it would err alone with its share of the budget, where it was planned and not read."""
     _certificate: Certificate | None = field(default=None, repr=False, compare=False)
@@ -91,17 +93,13 @@ class PlannedItem:
 
     @property
     def compared_error(self) -> float:
-        """Its expected error, as far as it counts where plans are compared."""
-        return self.expected_error * self.strategy.mechanism.compared_as(self.strategy)
+        """What plans are compared by: how far intervals of quantiles reach, or else its error, as far as it counts."""
+        error = self.expected_error * self.strategy.mechanism.compared_as(self.strategy)
+        return error if self.interval_reach is None else self.interval_reach
 
     def scaled(self, domain: Domain) -> Scaled:
         """Its strategy at its scale of noise."""
         return self.strategy.at(self.scale, domain)
-
-    @property
-    def interval_reach(self) -> float | None:
-        """How far the intervals of quantiles are expected to reach either way, in records; None for other questions."""
-        return self.scaled(self.policy.domain).interval_reach(self.item.query)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -299,7 +297,13 @@ def read_together(items: Sequence[PlannedItem], domain: Domain) -> tuple[Planned
     found = [replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items]
     first = [original(item, found) for item in found]
     return tuple(
-        replace(item, expected_error=one.expected_error, baseline_error=one.baseline_error, baseline=one.baseline)
+        replace(
+            item,
+            expected_error=one.expected_error,
+            interval_reach=one.interval_reach,
+            baseline_error=one.baseline_error,
+            baseline=one.baseline,
+        )
         for item, one in zip(found, first, strict=True)
     )
 
@@ -341,8 +345,10 @@ def planned_item(
         certificate, add = certify_release(policy, measured), policy.once and adds_up(policy.attackers)
         counted = certify_release(replace(policy, once=False), measured) if add else certificate
         baseline = _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
-    named = baseline.mechanism
-    return PlannedItem(item, strategy, scale, policy, error, baseline.error, named, _certificate=certificate)
+    reach, usual = strategy.at(scale, policy.domain).interval_reach(item.query), baseline.mechanism
+    return PlannedItem(
+        item, strategy, scale, policy, error, baseline.error, usual, interval_reach=reach, _certificate=certificate
+    )
 
 
 def _baseline(

@@ -26,7 +26,7 @@ from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import ANSWER_LIMIT, LinearQuery, Measurement, splits
-from tetraodon.query.query import Cells, RunningCounts
+from tetraodon.query.query import Cells
 from tetraodon.query.weighted_margins import WeighedMargins, multiples
 
 Chosen: TypeAlias = Sequence[tuple[Strategy, Fraction]]
@@ -344,31 +344,21 @@ def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strateg
 
 
 def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = None) -> tuple[Strategy, Fraction]:
-    """The proposal with the least expected error at a given price, and its scale of noise.
-
-    Why   where quantiles are to have intervals, the best table and the best other proposal are compared by how far
-          these reach: so far as tables are known to be off by proofs that are not equally sharp, errors are fairer.
-    """
-    best: dict[bool, tuple[float, Scaled]] = {}
-    reading = item.query.reading(policy.domain)
-    by_reach = isinstance(reading, RunningCounts) and reading.bounds
-    offers, too_long = known or offered(item, policy, limit)
-    for strategy, loss in offers:
+    """The proposal with the least expected error at a given price, or the shortest intervals; its scale of noise."""
+    best: tuple[float, Strategy, Fraction] | None = None
+    found, too_long = known or offered(item, policy, limit)
+    for strategy, loss in found:
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
-        at = strategy.at(scale, policy.domain)
-        error = at.expected_error(item.query) * strategy.mechanism.compared_as(strategy)
-        kind = by_reach and bool(strategy.table)
-        if kind not in best or error < best[kind][0]:
-            best[kind] = (error, at)
-    if not best and too_long:
+        error = strategy.at(scale, policy.domain).compared_error(item.query)
+        if best is None or error < best[0]:
+            best = (error, strategy, scale)
+    if best is None and too_long:
         raise Refused(
             f"the answer would have more than {ANSWER_LIMIT:,} numbers", fix=item.query.if_too_long, where=item.name
         )
-    if not best:
+    if best is None:
         raise Refused("no mechanism can answer this under the policy", fix="ask for something else", where=item.name)
-    first, *other = (at for _, at in best.values())
-    found = min([first, *other], key=lambda at: at.interval_reach(item.query) or 0.0) if other else first
-    return found.strategy, found.scale
+    return best[1], best[2]
 
 
 # -- objective --------------------------------------------------------------------------------------
@@ -407,9 +397,8 @@ ROUNDED = 1e-6
 
 
 def compared_error(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> float:
-    """The expected error of an item, as far as it counts where plans are compared."""
-    error = strategy.at(scale, policy.domain).expected_error(item.query)
-    return error * strategy.mechanism.compared_as(strategy)
+    """What plans are compared by, of an item."""
+    return strategy.at(scale, policy.domain).compared_error(item.query)
 
 
 def settle(policy: Policy, limit: Limit, offers: Sequence[Offered | None]) -> tuple[Chosen, Objective]:
