@@ -375,7 +375,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         total += len(broken)
         print(f"{relation}: {len(broken)} of {many} broken", flush=True)
         for one in sorted(broken, key=lambda one: -one.ratio)[: told.show]:
-            print(f"  {one.ratio:.3f}: {one.what}\n    {json.dumps(one.pair.first)}\n    {json.dumps(one.pair.second)}")
+            both = "\n    ".join(json.dumps(each) for each in (one.pair.first, one.pair.second))
+            print(f"  {one.ratio:.3f}: {one.what}\n    {both}")
     print(f"{total} broken; the slowest plan took {planner.slowest:.1f} s:\n  {planner.slowest_policy}")
     raise SystemExit(total > 0)
 
