@@ -294,7 +294,7 @@ class Planner:
     slowest_policy: str = ""
 
     def errors(self, document: Document) -> Errors | None:
-        """By what every item is compared, its error or the reach of its intervals, and the same alone; None if refused."""
+        """What every item is compared by, its error or the reach of its intervals, also alone; None if refused."""
         start = time.process_time()
         try:
             law = document.get("noise")
