@@ -48,7 +48,9 @@ def test_a_suggestion_names_something_known(word: str, known: list[str]) -> None
         assert said == "there is none to choose from"
 
 
-@pytest.mark.parametrize(("word", "near"), [("agee", "age"), ("captial_loss", "capital_loss"), ("sexx", "sex"), ("AGE", "age")])
+@pytest.mark.parametrize(
+    ("word", "near"), [("agee", "age"), ("captial_loss", "capital_loss"), ("sexx", "sex"), ("AGE", "age")]
+)
 def test_misspelt_words_are_near(word: str, near: str) -> None:
     assert did_you_mean(word, ["age", "sex", "capital_loss"]) == f"did you mean {near!r}?"
 
