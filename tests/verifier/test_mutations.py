@@ -113,7 +113,7 @@ def test_every_changed_file_is_rejected(copy: Path) -> None:
 
 
 def test_every_changed_statement_is_rejected_or_unproved(copy: Path) -> None:
-    """Each number and word of the plan and the manifest, with hashes and signature anew, fails or is said to be unproved.
+    """Each number and word of plan and manifest, with hashes and signature anew, fails or is said to be unproved.
 
     The policy is left alone: another one that fits is another release.
     """
