@@ -49,8 +49,8 @@ def test_scipy_is_imported_by_searches_only_and_limited_there_from_the_start() -
 
 def test_planning_works_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    settle = room._settle
-    monkeypatch.setattr(room, "_settle", lambda *given: seen.extend(threads()) or settle(*given))
+    settle = room.settle
+    monkeypatch.setattr(room, "settle", lambda *given: seen.extend(threads()) or settle(*given))
     with threadpool_limits(limits=2, user_api="blas"):
         td.plan(
             {

@@ -74,9 +74,9 @@ SPARSE = {"name": "r", "shape": "sparse"}
         ({"ranges": "x"}, {"presence": "secret", "secrets": "none but presence"}, "divided"),
         ({"ranges": "x"}, {"secrets": {"x": {"within": 1}, "s": "public"}}, "ordered"),
         ({"ranges": "x"}, {"secrets": {"x": "public", "s": "public"}}, "exact"),
-        ({"ranges": "x", "error": 100}, {}, "hierarchical"),
-        ({"ranges": "x", "where": "s = 'f'"}, {}, "hierarchical"),
-        ({"ranges": "x", "shape": ""}, {}, "hierarchical"),
+        ({"ranges": "x", "error": 100}, {}, "weighted"),
+        ({"ranges": "x", "where": "s = 'f'"}, {}, "weighted"),
+        ({"ranges": "x", "shape": ""}, {}, "weighted"),
     ],
 )
 def test_it_is_planned_where_the_file_says_sparse_and_nothing_else_is_much_better(

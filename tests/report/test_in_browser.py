@@ -153,7 +153,7 @@ def test_details_are_folded_until_somebody_asks(opened: Any) -> None:
     assert page.locator("details[open]").count() == 0
     page.get_by_text("On this page").first.click()
     page.locator("nav a", has_text="How to read and check it").click()
-    assert page.locator("details#reading[open]").count() == 1
+    page.locator("details#reading[open]").wait_for()
     assert page.get_by_text("tetraodon verify FOLDER").is_visible()
 
 

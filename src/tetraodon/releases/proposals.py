@@ -280,7 +280,7 @@ class KnownOffers:
         if key not in self.found:
             old = self.before and self.before.found.get(key)
             self.found[key] = old or offered(item, part, limit, usual=usual)
-        exact = [strategy for strategy, _ in self.found[key][0] if strategy.mechanism is EXACT]
+        exact = [strategy for strategy, _ in self.found[key][0] if not strategy.noisy]
         if all(_certify(policy, strategy.measurements(Fraction(0))).finite for strategy in exact):
             return self.found[key]
         return offered(item, policy, limit, usual=usual)  # the kernel has a bound alone for the whole policy
