@@ -28,7 +28,7 @@ MODULES = {
     "gate": "output_folder release_transaction",
 }
 """By room: domains, graphs, linear queries and conditions, the kernel, noise, counting, the charge and the gate."""
-MOST_LINES = 20_910
+MOST_LINES = 20_905
 """14,000 are wanted; what is above that is named in docs/how-it-works.md. The figure may fall, and must not rise."""
 
 

@@ -91,7 +91,10 @@ def certify_measurements(
     else:
         value, at = loss.value * rows_per_person + person, None
     if not people:
-        return Computed(value, loss.witness, loss.method, loss.exact, at)
+        pair = loss.witness
+        if not loss.exact and pair and not graph.known and all(isinstance(end, tuple) for end in pair):
+            pair = pair if graph.is_edge(*pair) else None  # a bound may be attained by no step
+        return Computed(value, pair, loss.method, loss.exact, at)
     method = f"upper bound: {loss.method}, and {PERSON}, added up" if loss.value else PERSON
     return Computed(value, None, method, sharp and not loss.value, at)
 

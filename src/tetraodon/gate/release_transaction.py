@@ -133,7 +133,7 @@ def require_not_dearer(bill: Bill, account: str) -> None:
         )
 
 
-TRIED = 20_000
+TRIED = 4_000
 """How many steps the independent check tries one by one; of larger plans it computes a bound, or nothing."""
 
 

@@ -88,6 +88,8 @@ Ends: TypeAlias = tuple[Ints, ...]
 """Low or high ends of boxes of a table's cells: an array of codes for each axis, broadcast against each other."""
 SENTENCES = Sentences(Path(__file__).parent / "templates" / "sentences.txt", listing=listing, CONFIDENCE=CONFIDENCE)
 """How each mechanism answers, by its name."""
+WIDE = Fraction(32)
+"""Scales above which intervals grow as the scale does."""
 POSITIONS = 64
 """Running counts at which their intervals are looked at, to know how long they are."""
 NOTHING = 1e-3
@@ -272,7 +274,11 @@ class Mechanism(ABC):
     def interval_reach(self, query: Query, at: Scaled) -> float:
         """How far the interval of a quantile is expected to reach either way, in records: as far as running counts
         can be off, on average.
+
+        Why   it grows as the scale does, but for scales so small that numbers are whole; and laws of wide noise are long.
         """
+        if at.scale > WIDE:
+            return self.interval_reach(query, replace(at, scale=WIDE)) * float(at.scale / WIDE)
         size = at.shape[-1]
         high = np.unique(np.linspace(0, size - 1, POSITIONS).astype(np.int64))
         low = np.zeros_like(high)
