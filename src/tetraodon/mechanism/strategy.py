@@ -275,7 +275,7 @@ class Mechanism(ABC):
         """How far the interval of a quantile is expected to reach either way, in records: as far as running counts
         can be off, on average.
 
-        Why   it grows as the scale does, but for scales so small that numbers are whole; and laws of wide noise are long.
+        Why   it grows as the scale does, but for small scales, where numbers are whole. Laws of wide noise are long.
         """
         if at.scale > WIDE:
             return self.interval_reach(query, replace(at, scale=WIDE)) * float(at.scale / WIDE)
